@@ -1,0 +1,4 @@
+//! placeholder
+fn main() {
+    divan::main();
+}

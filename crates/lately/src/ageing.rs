@@ -1,0 +1,219 @@
+//! When the ring advances: after g inserts, or when the caller's clock enters a new generation.
+//!
+//! The generations of a time window are cut from absolute time: the millisecond t belongs to generation
+//! floor(t * l / span), in exact integers. So l generations last exactly one span, whatever span and l are, and filters
+//! that see the same times shift together. An item inserted at t is in generation q(t); at t + span the generation is
+//! q(t) + l, which is the last age at which all its segments are still there: the span is kept to the millisecond.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use core::ops::RangeInclusive;
+
+use crate::ring::{Age, Ring};
+use crate::window::{Overload, Window};
+
+/// How long ago an item was last inserted. Both ends belong to the range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct AgeRange {
+    /// Inserts that came after it; 0 for the last item inserted.
+    pub inserts: RangeInclusive<u64>,
+    /// Milliseconds since, for time windows whose clock has been set.
+    pub millis: Option<RangeInclusive<u64>>,
+}
+
+/// Where a generation began. Its segment stands at the generation's age, so both share a ring position.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct GenerationStart {
+    /// Inserts before it.
+    pub(crate) inserts: u64,
+    /// The caller's clock; 0 for count windows and while the clock is unset.
+    pub(crate) millis: u64,
+}
+
+/// What an insert finds when the newest generation has its full number of items.
+pub(crate) enum Full {
+    /// The next insert belongs to a new generation.
+    StartGeneration,
+    /// The generation goes on: only the clock ends it.
+    Continue,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Ageing {
+    pub(crate) window: Window,
+    pub(crate) items_per_generation: u64,
+    pub(crate) inserts: u64,
+    /// The number of inserts at which the newest generation is full; `u64::MAX` once it is overloaded.
+    full_at: u64,
+    /// By ring position.
+    pub(crate) starts: Box<[GenerationStart]>,
+    /// `None` until the caller first tells the time.
+    pub(crate) latest_ms: Option<u64>,
+    pub(crate) backward_steps: u64,
+    pub(crate) overloaded_generations: u64,
+}
+
+impl Ageing {
+    pub(crate) fn new(window: Window, items_per_generation: u64, ring: &Ring) -> Self {
+        Self {
+            window,
+            items_per_generation,
+            inserts: 0,
+            full_at: items_per_generation,
+            starts: vec![GenerationStart::default(); ring.segments() as usize].into_boxed_slice(),
+            latest_ms: None,
+            backward_steps: 0,
+            overloaded_generations: 0,
+        }
+    }
+
+    /// Whether [`on_full`](Self::on_full) has to be asked before the next insert.
+    #[inline]
+    pub(crate) fn is_full(&self) -> bool {
+        self.inserts >= self.full_at
+    }
+
+    #[inline]
+    pub(crate) fn count_insert(&mut self) {
+        self.inserts += 1;
+    }
+
+    /// The paper shifts lazily (section 4.1): the first insert of a new generation, not the last of the old.
+    pub(crate) fn on_full(&mut self) -> Full {
+        match self.window {
+            Window::Count { .. } => Full::StartGeneration,
+            Window::Time { overload, .. } => {
+                self.overloaded_generations += 1;
+                match overload {
+                    Overload::KeepRate => Full::StartGeneration,
+                    Overload::KeepWindow => {
+                        self.full_at = u64::MAX;
+                        Full::Continue
+                    }
+                }
+            }
+        }
+    }
+
+    /// Records the start of the generation that the ring has just advanced to.
+    pub(crate) fn start_generation(&mut self, ring: &Ring, millis: u64) {
+        self.starts[ring.position_of(Age(0)).index()] = GenerationStart { inserts: self.inserts, millis };
+        self.full_at = self.inserts.saturating_add(self.items_per_generation);
+    }
+
+    /// Moves the clock and returns the starts of the generations to enter, oldest first; never more than the ring
+    /// has segments, because by then nothing older is left.
+    pub(crate) fn advance_clock(&mut self, now_ms: u64, ring: &Ring) -> impl Iterator<Item = u64> + use<> {
+        let entered = self.generations_entered(now_ms, ring);
+        let clock = self.generation_clock(ring);
+        entered.map(move |generation| clock.map_or(0, |clock| clock.start_of(generation)))
+    }
+
+    fn generations_entered(&mut self, now_ms: u64, ring: &Ring) -> core::ops::Range<u64> {
+        let Some(clock) = self.generation_clock(ring) else { return 0..0 };
+        match self.latest_ms {
+            None => {
+                // What was inserted before the clock was set counts as inserted now.
+                self.starts.iter_mut().for_each(|start| start.millis = now_ms);
+                self.latest_ms = Some(now_ms);
+                0..0
+            }
+            Some(latest) if now_ms < latest => {
+                self.backward_steps += 1;
+                0..0
+            }
+            Some(latest) => {
+                self.latest_ms = Some(now_ms);
+                let (from, to) = (clock.generation_at(latest), clock.generation_at(now_ms));
+                from.max(to.saturating_sub(u64::from(ring.segments()))) + 1..to + 1
+            }
+        }
+    }
+
+    fn generation_clock(&self, ring: &Ring) -> Option<GenerationClock> {
+        match self.window {
+            Window::Count { .. } => None,
+            Window::Time { span_ms, .. } => {
+                Some(GenerationClock { span_ms, generations: ring.window_generations() })
+            }
+        }
+    }
+
+    /// When generations that begin now begin, by the caller's clock.
+    pub(crate) fn now_or_zero(&self) -> u64 {
+        self.latest_ms.unwrap_or(0)
+    }
+
+    pub(crate) fn start_of(&self, ring: &Ring, age: Age) -> GenerationStart {
+        self.starts[ring.position_of(age).index()]
+    }
+
+    /// How long ago an item was inserted that entered at one of the ages `newest..=oldest`.
+    pub(crate) fn age_range(&self, ring: &Ring, newest: Age, oldest: Age) -> AgeRange {
+        let end = match newest.0.checked_sub(1) {
+            Some(younger) => self.start_of(ring, Age(younger)),
+            None => GenerationStart { inserts: self.inserts, millis: self.now_or_zero() },
+        };
+        let start = self.start_of(ring, oldest);
+        let least_inserts = self.inserts - end.inserts;
+        let most_inserts = (self.inserts - start.inserts).saturating_sub(1).max(least_inserts);
+        AgeRange {
+            inserts: least_inserts..=most_inserts,
+            millis: self.latest_ms.map(|now| now - end.millis..=now - start.millis),
+        }
+    }
+
+    /// After a restore: what [`new`](Self::new) and [`start_generation`](Self::start_generation) keep up to date.
+    pub(crate) fn derive_full_at(&mut self, ring: &Ring) {
+        let full_at = self.start_of(ring, Age(0)).inserts.saturating_add(self.items_per_generation);
+        self.full_at = if self.inserts > full_at { u64::MAX } else { full_at };
+    }
+}
+
+/// Which generation a millisecond belongs to.
+#[derive(Clone, Copy)]
+struct GenerationClock {
+    span_ms: u64,
+    generations: u32,
+}
+
+impl GenerationClock {
+    /// floor(t * l / span). Fits, because a span has at least l milliseconds.
+    fn generation_at(self, millis: u64) -> u64 {
+        (u128::from(millis) * u128::from(self.generations) / u128::from(self.span_ms)) as u64
+    }
+
+    /// The first millisecond of a generation.
+    fn start_of(self, generation: u64) -> u64 {
+        (u128::from(generation) * u128::from(self.span_ms)).div_ceil(u128::from(self.generations)) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generations_start_where_they_start() {
+        for (span_ms, generations) in [(600_000, 7), (7, 7), (1_000, 3), (u64::MAX, 900), (10, 9)] {
+            let clock = GenerationClock { span_ms, generations };
+            for millis in [0, 1, 2, 6, 7, 999, 1_700_000_000_000, u64::MAX - 1, u64::MAX] {
+                let generation = clock.generation_at(millis);
+                let start = clock.start_of(generation);
+                assert!(start <= millis);
+                assert_eq!(clock.generation_at(start), generation);
+                assert!(start == 0 || clock.generation_at(start - 1) < generation);
+            }
+        }
+    }
+
+    #[test]
+    fn l_generations_last_exactly_one_span() {
+        let clock = GenerationClock { span_ms: 1_009, generations: 13 };
+        for millis in 0..5_000 {
+            assert_eq!(clock.generation_at(millis + 1_009), clock.generation_at(millis) + 13);
+        }
+    }
+}

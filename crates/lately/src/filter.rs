@@ -1,0 +1,214 @@
+//! The filter: hash, age, layout, answer.
+
+use core::fmt;
+use core::time::Duration;
+
+use crate::ageing::{AgeRange, Ageing, Full};
+use crate::builder::Builder;
+use crate::error::ConfigError;
+use crate::hash::HashFunction;
+use crate::layout::Memory;
+use crate::plan::{Dimensions, Plan};
+use crate::query;
+use crate::ring::{Age, Ring};
+use crate::statistics::Statistics;
+use crate::window::Window;
+
+/// A sliding-window Bloom filter: answers "have I seen this lately?" in fixed memory.
+///
+/// Any of the last [`guaranteed_window`](Self::guaranteed_window) inserts is reported, always. Items never inserted
+/// are reported at most at the rate asked for. Items that have left the window are soon forgotten; how soon is what
+/// [`max_slack`](Builder::max_slack) bounds.
+///
+/// Items are anything `AsRef<[u8]>`. Every operation also has a form for callers who bring their own 64-bit hash
+/// (`*_hash`, which must be well mixed), and for many items at once (`*_batch`, `*_hash_batch`).
+///
+/// ```
+/// use lately::Filter;
+///
+/// let mut seen = Filter::builder().window(100_000).false_positive_rate(1e-3).build()?;
+/// for (delivery, expected) in [("a", false), ("b", false), ("a", true)] {
+///     assert_eq!(seen.check_and_insert(delivery), expected);
+/// }
+/// # Ok::<(), lately::ConfigError>(())
+/// ```
+#[derive(Clone, PartialEq)]
+pub struct Filter {
+    pub(crate) dimensions: Dimensions,
+    pub(crate) hash_function: HashFunction,
+    pub(crate) ring: Ring,
+    pub(crate) ageing: Ageing,
+    pub(crate) memory: Memory,
+}
+
+impl Filter {
+    /// Begins the description of a filter.
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+
+    pub(crate) fn with_dimensions(
+        dimensions: Dimensions,
+        hash_function: HashFunction,
+    ) -> Result<Self, ConfigError> {
+        let Dimensions { window, shape, items_per_generation, cells, memory_bytes } = dimensions;
+        let refused = ConfigError::Allocation { bytes: memory_bytes };
+        let memory = Memory::allocate(&shape, cells).ok_or(refused)?;
+        let ring = Ring::new(shape.required_matches, shape.window_generations);
+        let ageing = Ageing::new(window, items_per_generation, &ring);
+        Ok(Self { dimensions, hash_function, ring, ageing, memory })
+    }
+
+    /// The hash this filter gives to an item: `contains(item)` is `contains_hash(hash_of(item))`.
+    #[inline]
+    pub fn hash_of<T: AsRef<[u8]>>(&self, item: T) -> u64 {
+        self.hash_function.hash(item.as_ref())
+    }
+
+    /// [`insert`](Self::insert) for a hash of the caller's.
+    #[inline]
+    pub fn insert_hash(&mut self, hash: u64) {
+        if self.ageing.is_full() {
+            self.start_generation_if_due();
+        }
+        self.memory.insert(hash, &self.ring);
+        self.ageing.count_insert();
+    }
+
+    /// [`contains`](Self::contains) for a hash of the caller's.
+    #[inline]
+    pub fn contains_hash(&self, hash: u64) -> bool {
+        self.memory.contains(hash, &self.ring)
+    }
+
+    /// How long ago the item was last inserted, or `None` if the filter does not know it.
+    ///
+    /// Ages are known to a generation, and a chance match next to the item's own segments can widen the range by one
+    /// or more. For an item of the window the range contains the truth, except with at most the probability of a
+    /// false positive; then it is too young.
+    ///
+    /// ```
+    /// use lately::Filter;
+    ///
+    /// let mut seen = Filter::builder().window(1000).false_positive_rate(1e-6).build()?;
+    /// seen.insert("first");
+    /// (0..100_u32).for_each(|i| seen.insert(i.to_le_bytes()));
+    /// assert!(seen.age_of("first").unwrap().inserts.contains(&100));
+    /// assert_eq!(seen.age_of("never"), None);
+    /// # Ok::<(), lately::ConfigError>(())
+    /// ```
+    pub fn age_of<T: AsRef<[u8]>>(&self, item: T) -> Option<AgeRange> {
+        self.age_of_hash(self.hash_of(item))
+    }
+
+    /// [`age_of`](Self::age_of) for a hash of the caller's.
+    pub fn age_of_hash(&self, hash: u64) -> Option<AgeRange> {
+        let segments = self.memory.segments();
+        let (newest, oldest) = query::newest_run(&self.ring, |age| segments.matches(hash, &self.ring, age))?;
+        Some(self.ageing.age_range(&self.ring, newest, oldest))
+    }
+
+    /// Tells a time window the time: milliseconds of a clock the caller owns (event time, or wall time). The filter
+    /// never reads a clock itself.
+    ///
+    /// Time does not run backwards: an earlier `now_ms` counts as the latest seen, and is counted in
+    /// [`Statistics::backward_steps`]. Until the first call the clock is unset, and items inserted before it count
+    /// as inserted at that first time. However long the gap, at most k + l shifts are made. Count windows have no
+    /// clock and ignore the call.
+    ///
+    /// ```
+    /// use lately::Filter;
+    /// use std::time::Duration;
+    ///
+    /// let mut recent = Filter::builder()
+    ///     .time_window(Duration::from_secs(60), 10_000)
+    ///     .false_positive_rate(1e-4)
+    ///     .build()?;
+    /// recent.advance_to(1_700_000_000_000);
+    /// recent.insert("click");
+    /// recent.advance_to(1_700_000_060_000);
+    /// assert!(recent.contains("click"), "60 s later it is still there");
+    /// recent.advance_to(1_700_000_180_000);
+    /// assert!(!recent.contains("click"), "well past window and slack it is gone");
+    /// # Ok::<(), lately::ConfigError>(())
+    /// ```
+    pub fn advance_to(&mut self, now_ms: u64) {
+        for start_ms in self.ageing.advance_clock(now_ms, &self.ring) {
+            self.start_generation(start_ms);
+        }
+    }
+
+    /// Forgets everything; the filter is as new, its clock unset.
+    pub fn clear(&mut self) {
+        self.memory.segments_mut().words_mut().fill(0);
+        self.ring = Ring::new(self.ring.required_matches(), self.ring.window_generations());
+        self.ageing = Ageing::new(self.dimensions.window, self.dimensions.items_per_generation, &self.ring);
+    }
+
+    /// How many of the newest inserts are certain to be reported.
+    ///
+    /// For a count window: l * g, which is what was asked for, rounded up to whole generations. For a time window: the
+    /// inserts that the generations now in the window really brought; see
+    /// [`guaranteed_span`](Self::guaranteed_span).
+    pub fn guaranteed_window(&self) -> u64 {
+        match self.dimensions.window {
+            Window::Count { .. } => self.dimensions.guaranteed_items(),
+            Window::Time { .. } => self.ageing.inserts - self.oldest_certain_generation().inserts,
+        }
+    }
+
+    /// How far back inserts are certain to be reported, for a time window; `None` for a count window.
+    ///
+    /// This is the span asked for, unless [`Overload::KeepRate`](crate::Overload::KeepRate) has shortened it lately.
+    pub fn guaranteed_span(&self) -> Option<Duration> {
+        let Window::Time { span_ms, .. } = self.dimensions.window else { return None };
+        let nothing_expired = self.ring.generation() <= u64::from(self.ring.window_generations());
+        let certain_ms = self.ageing.now_or_zero() - self.oldest_certain_generation().millis;
+        Some(Duration::from_millis(if nothing_expired { span_ms } else { certain_ms.min(span_ms) }))
+    }
+
+    /// The start of generation l, the oldest that has all its segments.
+    fn oldest_certain_generation(&self) -> crate::ageing::GenerationStart {
+        self.ageing.start_of(&self.ring, Age(self.ring.window_generations()))
+    }
+
+    /// The shape in force and what the exact model predicts of it. Computed at each call.
+    pub fn plan(&self) -> Plan {
+        Plan::of(&self.dimensions)
+    }
+
+    /// The hash function in force.
+    pub fn hash_function(&self) -> HashFunction {
+        self.hash_function
+    }
+
+    /// What the filter has been through and what its bits say now. Reads all of its memory.
+    pub fn statistics(&self) -> Statistics {
+        Statistics::of(self)
+    }
+
+    #[cold]
+    fn start_generation_if_due(&mut self) {
+        match self.ageing.on_full() {
+            Full::StartGeneration => self.start_generation(self.ageing.now_or_zero()),
+            Full::Continue => {}
+        }
+    }
+
+    fn start_generation(&mut self, start_ms: u64) {
+        self.ring.advance_generation();
+        self.memory.segments_mut().recycle_newest(&self.ring);
+        self.ageing.start_generation(&self.ring, start_ms);
+    }
+}
+
+impl fmt::Debug for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Filter")
+            .field("dimensions", &self.dimensions)
+            .field("hash_function", &self.hash_function)
+            .field("inserts", &self.ageing.inserts)
+            .field("generation", &self.ring.generation())
+            .finish_non_exhaustive()
+    }
+}

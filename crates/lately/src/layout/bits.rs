@@ -1,0 +1,63 @@
+//! Arrays of bits in 64-bit words.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// `words` zeroed words, or `None` if they cannot be had.
+///
+/// `vec![0; n]` is the way to zeroed pages that cost nothing until touched, but it aborts when the allocator refuses;
+/// a reservation that is given back at once asks the allocator first.
+pub(super) fn zeroed(words: usize) -> Option<Box<[u64]>> {
+    Vec::<u64>::new().try_reserve_exact(words).ok()?;
+    Some(vec![0; words].into_boxed_slice())
+}
+
+#[inline]
+pub(super) fn set(words: &mut [u64], bit: u64) {
+    words[(bit / 64) as usize] |= 1 << (bit % 64);
+}
+
+#[inline]
+pub(super) fn is_set(words: &[u64], bit: u64) -> bool {
+    words[(bit / 64) as usize] >> (bit % 64) & 1 == 1
+}
+
+/// How many bits of `from..to` are set.
+pub(super) fn count_ones(words: &[u64], from: u64, to: u64) -> u64 {
+    if from >= to {
+        return 0;
+    }
+    let (first, last) = ((from / 64) as usize, ((to - 1) / 64) as usize);
+    let from_mask = u64::MAX << (from % 64);
+    let to_mask = u64::MAX >> (63 - (to - 1) % 64);
+    if first == last {
+        return u64::from((words[first] & from_mask & to_mask).count_ones());
+    }
+    let between: u64 = words[first + 1..last].iter().map(|word| u64::from(word.count_ones())).sum();
+    u64::from((words[first] & from_mask).count_ones())
+        + between
+        + u64::from((words[last] & to_mask).count_ones())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counting_agrees_with_bit_by_bit_counting_on_every_range() {
+        let words = [0x8000_0000_0000_0001, 0x0123_4567_89ab_cdef, u64::MAX];
+        for from in 0..=192 {
+            for to in from..=192 {
+                let one_by_one = (from..to).filter(|&bit| is_set(&words, bit)).count() as u64;
+                assert_eq!(count_ones(&words, from, to), one_by_one, "{from}..{to}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_impossible_size_is_refused_and_not_an_abort() {
+        assert!(zeroed(usize::MAX / 8).is_none());
+        assert!(zeroed(usize::MAX).is_none());
+    }
+}

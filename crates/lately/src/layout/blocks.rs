@@ -1,0 +1,143 @@
+//! Blocks (the paper's APBBF, section 5): each segment is a blocked Bloom filter.
+//!
+//! ```text
+//! words:    | segment at ring position 0        | segment at ring position 1 | ...
+//! segment:  | block 0 | block 1 | ... each B bits: 1 or 8 words
+//! block:    | part 0: B/b bits | part 1: B/b bits | ...
+//! ```
+//! An item picks one block of a segment with one hash value and, with the bits of another, one bit in each part.
+
+use alloc::boxed::Box;
+
+use libm::log1p;
+
+use super::Segments;
+use super::bits::{count_ones, is_set, set};
+use crate::hash::{reduce, remix};
+use crate::query;
+use crate::ring::{Age, Ring, RingPosition};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Blocks {
+    block_bits: u32,
+    bits_per_block: u32,
+    blocks: u64,
+    words: Box<[u64]>,
+}
+
+impl Blocks {
+    pub(super) fn new(block_bits: u32, bits_per_block: u32, blocks: u64, words: Box<[u64]>) -> Self {
+        Self { block_bits, bits_per_block, blocks, words }
+    }
+
+    fn part_bits(&self) -> u32 {
+        self.block_bits / self.bits_per_block
+    }
+
+    fn words_per_block(&self) -> usize {
+        self.block_bits as usize / 64
+    }
+
+    fn words_per_segment(&self) -> usize {
+        self.blocks as usize * self.words_per_block()
+    }
+
+    /// The first word of an item's block.
+    #[inline]
+    fn block_start(&self, item: u64, position: RingPosition) -> usize {
+        let block = reduce(remix(item, 2 * position.index() as u64), self.blocks);
+        position.index() * self.words_per_segment() + block as usize * self.words_per_block()
+    }
+
+    /// The bits of an item in its block: one in each part, each from its own bits of one hash value.
+    #[inline]
+    fn bits(&self, item: u64, position: RingPosition) -> impl Iterator<Item = u64> + use<> {
+        let choice = remix(item, 2 * position.index() as u64 + 1);
+        let part_bits = u64::from(self.part_bits());
+        let choice_bits = part_bits.ilog2();
+        (0..self.bits_per_block)
+            .map(move |part| u64::from(part) * part_bits + (choice >> (part * choice_bits) & (part_bits - 1)))
+    }
+
+    fn segment(&self, ring: &Ring, age: Age) -> &[u64] {
+        let start = ring.position_of(age).index() * self.words_per_segment();
+        &self.words[start..start + self.words_per_segment()]
+    }
+}
+
+impl Segments for Blocks {
+    #[inline]
+    fn insert(&mut self, item: u64, ring: &Ring) {
+        for age in ring.written_ages() {
+            let position = ring.position_of(age);
+            let start = self.block_start(item, position);
+            let bits = self.bits(item, position);
+            let words_per_block = self.words_per_block();
+            let block = &mut self.words[start..start + words_per_block];
+            bits.for_each(|bit| set(block, bit));
+        }
+    }
+
+    #[inline]
+    fn contains(&self, item: u64, ring: &Ring) -> bool {
+        query::is_reported(ring, |age| self.matches(item, ring, age))
+    }
+
+    #[inline]
+    fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool {
+        let position = ring.position_of(age);
+        let start = self.block_start(item, position);
+        let block = &self.words[start..start + self.words_per_block()];
+        self.bits(item, position).all(|bit| is_set(block, bit))
+    }
+
+    fn recycle_newest(&mut self, ring: &Ring) {
+        let start = ring.position_of(Age(0)).index() * self.words_per_segment();
+        let end = start + self.words_per_segment();
+        self.words[start..end].fill(0);
+    }
+
+    fn fill(&self, ring: &Ring, age: Age) -> f64 {
+        let segment = self.segment(ring, age);
+        let bits = segment.len() as u64 * 64;
+        count_ones(segment, 0, bits) as f64 / bits as f64
+    }
+
+    /// A stranger picks a block evenly, then matches with the product of the fills of that block's parts.
+    fn match_probability(&self, ring: &Ring, age: Age) -> f64 {
+        let part_bits = u64::from(self.part_bits());
+        let of_block = |block: &[u64]| -> f64 {
+            (0..u64::from(self.bits_per_block))
+                .map(|part| {
+                    count_ones(block, part * part_bits, (part + 1) * part_bits) as f64 / part_bits as f64
+                })
+                .product()
+        };
+        let blocks = self.segment(ring, age).chunks_exact(self.words_per_block());
+        blocks.map(of_block).sum::<f64>() / self.blocks as f64
+    }
+
+    /// Each block by its own fill 1 - (1 - b/B)^n, solved for n; a full block is taken to have one unset bit.
+    fn distinct_items(&self, ring: &Ring, age: Age) -> f64 {
+        let bits = f64::from(self.block_bits);
+        let per_item = log1p(-f64::from(self.bits_per_block) / bits);
+        let of_block = |block: &[u64]| {
+            let fill = count_ones(block, 0, u64::from(self.block_bits)) as f64 / bits;
+            log1p(-fill.min(1.0 - 1.0 / bits)) / per_item
+        };
+        self.segment(ring, age).chunks_exact(self.words_per_block()).map(of_block).sum()
+    }
+
+    fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+
+    /// Every bit of a block belongs to some part.
+    fn words_are_valid(&self) -> bool {
+        true
+    }
+}

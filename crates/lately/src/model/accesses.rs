@@ -1,0 +1,183 @@
+//! Expected memory accesses of the backward-jump query.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::profile::SegmentProbe;
+
+/// Expected memory accesses of one query, by what it meets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct QueryAccesses {
+    /// An item of the window, averaged over the generations 0 to l - 1.
+    pub window: f64,
+    /// An item never inserted that is reported all the same.
+    pub false_positive: f64,
+    /// An item never inserted that is not reported.
+    pub absent: f64,
+}
+
+/// A share of all queries, by probability, and the accesses they spend, weighted by it.
+#[derive(Clone, Copy, Default)]
+struct Share {
+    probability: f64,
+    accesses: f64,
+}
+
+impl Share {
+    fn add(&mut self, other: Share) {
+        self.probability += other.probability;
+        self.accesses += other.accesses;
+    }
+
+    /// The part of the share that takes a branch of this probability at this cost.
+    fn branch(self, probability: f64, accesses: f64) -> Share {
+        Share {
+            probability: self.probability * probability,
+            accesses: (self.accesses + self.probability * accesses) * probability,
+        }
+    }
+
+    fn matched(self, probe: &SegmentProbe) -> Share {
+        self.branch(probe.match_probability, probe.accesses_if_match)
+    }
+
+    fn missed(self, probe: &SegmentProbe) -> Share {
+        self.branch(1.0 - probe.match_probability, probe.accesses_if_miss)
+    }
+
+    /// Too rare to count.
+    fn is_negligible(self) -> bool {
+        self.probability < 1e-30
+    }
+
+    /// Expected accesses given that a query is in this share; 0 if none can be.
+    fn mean(self) -> f64 {
+        if self.probability > 0.0 { self.accesses / self.probability } else { 0.0 }
+    }
+}
+
+/// All that can become of a query for an item never inserted.
+pub(super) struct StrangerQuery<'a> {
+    required_matches: usize,
+    probes: &'a [SegmentProbe],
+    /// The queries that come to state (start, previous), at `start * k + previous`.
+    states: Vec<Share>,
+    /// The queries that are reported from a start at `start` or beyond it.
+    reported_from: Vec<Share>,
+    absent: Share,
+}
+
+impl<'a> StrangerQuery<'a> {
+    // The paper's A(k, l, p, c, a, i) (section 4.4) has a state for each (p, c, i). A query is in fact described by
+    // where its present run of probes began and by the p matches it may lean on, because it moves only
+    //
+    //   (start, p) --c matches, then a miss--> (start + c - k, c)      for c < k - p
+    //   (start, p) --k - p matches-----------> reported
+    //
+    // `start` falls with every jump, so one pass from l down to 0 sees each state after all that lead to it.
+    pub(super) fn follow(required_matches: u32, probes: &'a [SegmentProbe]) -> Self {
+        let k = required_matches as usize;
+        let l = probes.len() - k;
+        let mut states = vec![Share::default(); (l + 1) * k];
+        states[l * k] = Share { probability: 1.0, accesses: 0.0 };
+        let mut reported_from = vec![Share::default(); l + 2];
+        let mut absent = Share::default();
+        for start in (0..=l).rev() {
+            let mut reported = reported_from[start + 1];
+            for previous in 0..k {
+                let mut share = states[start * k + previous];
+                for (matched, probe) in probes[start..start + k - previous].iter().enumerate() {
+                    if share.is_negligible() {
+                        break;
+                    }
+                    match (start + matched).checked_sub(k) {
+                        Some(next) => states[next * k + matched].add(share.missed(probe)),
+                        None => absent.add(share.missed(probe)),
+                    }
+                    share = share.matched(probe);
+                }
+                reported.add(share);
+            }
+            reported_from[start] = reported;
+        }
+        Self { required_matches: k, probes, states, reported_from, absent }
+    }
+
+    pub(super) fn accesses_if_reported(&self) -> f64 {
+        self.reported_from[0].mean()
+    }
+
+    pub(super) fn accesses_if_absent(&self) -> f64 {
+        self.absent.mean()
+    }
+
+    /// Expected accesses of a query for an item inserted `age` generations ago, at most l.
+    // Until it first probes one of the item's own segments, age..age + k, the query is a stranger's, and may be
+    // reported by chance. Jumps are of at most k, so it cannot miss them: it comes to a state (start, p) with start
+    // among them, and from a start beyond them, which is start + k - p (or it begins there, at l). From then on
+    //
+    //   - it matches up to age + k - 1, and by chance on from there, until k - p matches are there; or
+    //   - it misses after c matches and jumps to start + c - k, again among its own segments, where the k - c matches
+    //     it needs are certain.
+    pub(super) fn accesses_of_item(&self, age: usize) -> f64 {
+        let k = self.required_matches;
+        let l = self.probes.len() - k;
+        let mut done = self.reported_from[(age + k).min(l + 1)];
+        for start in age..(age + k).min(l + 1) {
+            // From beyond: start + k - p >= age + k.
+            let previous = if start == l { 0..1 } else { 0..start - age + 1 };
+            for previous in previous {
+                let mut share = self.states[start * k + previous];
+                for matched in 0..k - previous {
+                    if share.is_negligible() {
+                        break;
+                    }
+                    let probe = &self.probes[start + matched];
+                    if start + matched < age + k {
+                        share = share.branch(1.0, probe.accesses_if_match);
+                        continue;
+                    }
+                    let again = &self.probes[start + matched - k..start];
+                    let cost: f64 = again.iter().map(|probe| probe.accesses_if_match).sum();
+                    done.add(share.missed(probe).branch(1.0, cost));
+                    share = share.matched(probe);
+                }
+                done.add(share);
+            }
+        }
+        done.mean()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Profile;
+    use crate::shape::{Segment, Shape};
+
+    /// The same expectation from the definition: the item's own segments match for certain.
+    fn accesses_of_item_by_definition(k: u32, probes: &[SegmentProbe], age: usize) -> f64 {
+        let mut probes = probes.to_vec();
+        for probe in &mut probes[age..age + k as usize] {
+            probe.match_probability = 1.0;
+        }
+        StrangerQuery::follow(k, &probes).accesses_if_reported()
+    }
+
+    #[test]
+    fn window_accesses_follow_the_definition_at_every_age() {
+        for (k, l, parts) in [(1, 1, 1), (1, 7, 3), (4, 3, 1), (3, 10, 2), (5, 23, 1), (10, 7, 1), (6, 6, 1)]
+        {
+            let shape =
+                Shape { required_matches: k, window_generations: l, segment: Segment::Slices { parts } };
+            let profile = Profile::paper(&shape);
+            let query = StrangerQuery::follow(k, profile.probes());
+            for age in 0..=l as usize {
+                let (fast, slow) =
+                    (query.accesses_of_item(age), accesses_of_item_by_definition(k, profile.probes(), age));
+                assert!((fast - slow).abs() < 1e-9, "{shape} age {age}: {fast} {slow}");
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What a filter promises, computed: pure probability, no bits.
+//!
+//! Two models live here. The *paper* model reproduces the printed tables, linear fill gradient included. The *exact*
+//! model uses the true expected fill, and is the one that sizing, planning and every promise rest on; THEORY.md
+//! derives both and lists where they differ. Everything that follows from the segments' match probabilities (false
+//! positive rate, accesses, slack) is computed by [`Profile`] for any list of them.
+//!
+//! ```
+//! use lately::model::{Model, metrics};
+//! use lately::Shape;
+//!
+//! let shape = Shape::slices(10, 7);
+//! assert_eq!(format!("{:.6}", metrics(Model::Paper, &shape).false_positive_rate), "0.001211"); // as printed
+//! assert_eq!(format!("{:.6}", metrics(Model::Exact, &shape).false_positive_rate), "0.001474"); // as measured
+//! ```
+
+mod accesses;
+mod bloom;
+mod profile;
+mod runs;
+mod segment;
+
+pub use accesses::QueryAccesses;
+pub use bloom::{BloomMetrics, bits_per_item as bloom_bits_per_item, metrics as bloom_metrics};
+pub use profile::{Profile, SegmentProbe};
+pub use runs::run_probability;
+pub use segment::{Cells, half_full_load, match_probability, part_fill, relative_capacity};
+
+use crate::shape::Shape;
+
+/// Which expected fill the segments have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum Model {
+    /// The paper's: fills grow linearly to one half. Only for reproducing the paper; the true rate is higher.
+    Paper,
+    /// The true expectation. What we plan by.
+    Exact,
+}
+
+/// Everything the paper's tables say about a shape, at the paper's design load (parts half full when a segment
+/// stops being written), for segments of many cells, just before a shift.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Metrics {
+    /// Probability that an item never inserted is reported.
+    pub false_positive_rate: f64,
+    /// Expected memory accesses of a query, by what it meets.
+    pub accesses: QueryAccesses,
+    /// Peak normalised probability-weighted slack: just-expired items still reported, over the window.
+    pub npws: f64,
+    /// Bits of memory for each item of the window.
+    pub bits_per_item: f64,
+    /// Memory of a Bloom filter with the same rate and capacity, over ours.
+    pub efficiency: f64,
+    /// Blocks only: capacity relative to slices of the same memory.
+    pub relative_capacity: Option<f64>,
+}
+
+/// The paper's metrics of a shape, by either model.
+pub fn metrics(model: Model, shape: &Shape) -> Metrics {
+    let load = half_full_load(&shape.segment);
+    let profile = match model {
+        Model::Paper => Profile::paper(shape),
+        Model::Exact => Profile::exact(shape, load, Cells::Many, 1.0),
+    };
+    let false_positive_rate = profile.false_positive_rate();
+    let bits_per_item = bits_per_item(shape, load);
+    Metrics {
+        false_positive_rate,
+        accesses: profile.accesses(),
+        npws: match model {
+            Model::Paper => profile.paper_npws(),
+            Model::Exact => profile.npws(),
+        },
+        bits_per_item,
+        efficiency: bloom::bits_per_item(false_positive_rate) / bits_per_item,
+        relative_capacity: relative_capacity(&shape.segment),
+    }
+}
+
+/// Bits of memory for each item of the window, when a segment takes `load` items per cell in its k generations.
+///
+/// A generation is `load / k` items per cell, the window l of them, and k + l segments share the memory.
+pub fn bits_per_item(shape: &Shape, load: f64) -> f64 {
+    let k = f64::from(shape.required_matches);
+    let l = f64::from(shape.window_generations);
+    (k + l) * f64::from(shape.segment.bits_per_cell()) * k / (l * load)
+}

@@ -1,0 +1,176 @@
+//! How full one segment is expected to be, and how likely a stranger matches it.
+
+use core::f64::consts::LN_2;
+
+use libm::{exp, expm1, floor, log, log1p};
+
+use crate::shape::Segment;
+
+/// How many cells a segment has: a number, or so many that the number no longer matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cells {
+    /// The limit for large segments; loads per cell are Poisson.
+    Many,
+    /// Exactly this many; loads per cell are binomial.
+    Exactly(u64),
+}
+
+impl Cells {
+    /// ln of the probability that a cell is missed by one item per cell: (1 - 1/m)^m, or e^-1 in the limit.
+    fn ln_missed_per_load(self) -> f64 {
+        match self {
+            Self::Many => -1.0,
+            Self::Exactly(cells) => cells as f64 * log1p(-1.0 / cells as f64),
+        }
+    }
+}
+
+/// Expected share of set bits in a part that has taken `load` items per cell: 1 - (1 - 1/m)^(load * m) for slices,
+/// and the same with a block's load for blocks.
+pub fn part_fill(segment: &Segment, load: f64, cells: Cells) -> f64 {
+    if load <= 0.0 {
+        return 0.0;
+    }
+    match *segment {
+        Segment::Slices { .. } => -expm1(load * cells.ln_missed_per_load()),
+        Segment::Blocks { .. } => block_mixture(load, cells, missed_by_one_item(segment), 1),
+    }
+}
+
+/// The probability that an item never inserted matches a segment that has taken `load` items per cell.
+///
+/// Exact, as an expectation over hash functions: parts are hashed independently, so the expected product of their
+/// fills is the product of the expected fills; in a block that holds given its load, hence the mixture.
+pub fn match_probability(segment: &Segment, load: f64, cells: Cells) -> f64 {
+    if load <= 0.0 {
+        return 0.0;
+    }
+    match *segment {
+        Segment::Slices { parts } => power(part_fill(segment, load, cells), parts),
+        Segment::Blocks { bits_per_block, .. } => {
+            block_mixture(load, cells, missed_by_one_item(segment), bits_per_block)
+        }
+    }
+}
+
+/// The load per cell at which the paper retires a segment: its parts are half full.
+///
+/// For blocks, half full *exactly* in a block of that load: ln 2 / -ln(1 - b/B) items.
+pub fn half_full_load(segment: &Segment) -> f64 {
+    match segment {
+        Segment::Slices { .. } => LN_2,
+        Segment::Blocks { .. } => LN_2 / -log(missed_by_one_item(segment)),
+    }
+}
+
+/// Blocks only: capacity at half fill relative to slices of the same memory (paper, table 3, "cap.").
+pub fn relative_capacity(segment: &Segment) -> Option<f64> {
+    match *segment {
+        Segment::Slices { .. } => None,
+        Segment::Blocks { block_bits, bits_per_block } => {
+            Some(half_full_load(segment) * f64::from(bits_per_block) / (f64::from(block_bits) * LN_2))
+        }
+    }
+}
+
+/// The chance that one item of a block leaves a given bit of it unset: 1 - b/B.
+fn missed_by_one_item(segment: &Segment) -> f64 {
+    match *segment {
+        Segment::Slices { .. } => 0.0,
+        Segment::Blocks { block_bits, bits_per_block } => {
+            1.0 - f64::from(bits_per_block) / f64::from(block_bits)
+        }
+    }
+}
+
+/// E[(1 - missed^J)^bits] over a block's load J: Poisson(load), or Binomial(items, 1/cells) where the items are the
+/// load times the cells.
+///
+/// Summed outwards from the mode until the terms no longer count, each weight from its neighbour by the ratio
+/// P(J = j + 1) / P(J = j), and divided by the sum of the weights.
+fn block_mixture(load: f64, cells: Cells, missed: f64, bits: u32) -> f64 {
+    const NEGLIGIBLE: f64 = 1e-18;
+    let (items, odds) = match cells {
+        Cells::Exactly(1) => return power(-expm1(load * log(missed)), bits),
+        Cells::Exactly(cells) => (load * cells as f64, 1.0 / (cells as f64 - 1.0)),
+        Cells::Many => (f64::INFINITY, 0.0),
+    };
+    let ratio =
+        |j: f64| if items.is_finite() { (items - j).max(0.0) / (j + 1.0) * odds } else { load / (j + 1.0) };
+    let mode = floor(load);
+    let unset_at_mode = exp(mode * log(missed));
+
+    let mut weights = 1.0;
+    let mut total = power(1.0 - unset_at_mode, bits);
+    let (mut weight, mut unset, mut j) = (1.0, unset_at_mode, mode);
+    while weight > NEGLIGIBLE {
+        weight *= ratio(j);
+        unset *= missed;
+        j += 1.0;
+        weights += weight;
+        total += weight * power(1.0 - unset, bits);
+    }
+    (weight, unset, j) = (1.0, unset_at_mode, mode);
+    while j > 0.0 && weight > NEGLIGIBLE {
+        weight /= ratio(j - 1.0);
+        unset /= missed;
+        j -= 1.0;
+        weights += weight;
+        total += weight * power((1.0 - unset).max(0.0), bits);
+    }
+    total / weights
+}
+
+/// x^n by squaring; `libm` has no integer power, and `pow` is slower and less exact here.
+fn power(x: f64, n: u32) -> f64 {
+    let (mut result, mut square, mut n) = (1.0, x, n);
+    while n > 0 {
+        if n & 1 == 1 {
+            result *= square;
+        }
+        square *= square;
+        n >>= 1;
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_cells_are_the_limit_of_a_finite_number() {
+        for segment in [
+            Segment::Slices { parts: 3 },
+            Segment::Blocks { block_bits: 64, bits_per_block: 4 },
+            Segment::Blocks { block_bits: 512, bits_per_block: 8 },
+        ] {
+            for load in [0.01, 0.5, 3.0, 40.0] {
+                let limit = match_probability(&segment, load, Cells::Many);
+                let large = match_probability(&segment, load, Cells::Exactly(1 << 40));
+                assert!((limit / large - 1.0).abs() < 1e-6, "{segment} load {load}: {limit} {large}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_mixture_knows_how_many_blocks_are_empty() {
+        // Where one item is as good as certain to set a bit, the mixture is P(J > 0).
+        for load in [0.2, 1.0, 17.3, 300.0] {
+            for (cells, expected) in
+                [(Cells::Many, -expm1(-load)), (Cells::Exactly(50), -expm1(50.0 * load * log1p(-1.0 / 50.0)))]
+            {
+                let hit = block_mixture(load, cells, 1e-18, 1);
+                assert!((hit / expected - 1.0).abs() < 1e-12, "load {load} {cells:?}: {hit} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_single_block_holds_every_item() {
+        let segment = Segment::Blocks { block_bits: 64, bits_per_block: 2 };
+        let expected = power(1.0 - power(1.0 - 2.0 / 64.0, 20), 2);
+        let got = match_probability(&segment, 20.0, Cells::Exactly(1));
+        assert!((got - expected).abs() < 1e-14);
+    }
+}

@@ -1,0 +1,65 @@
+//! A shape with a size: what a filter is, and what a plan says about it.
+
+use super::sizing;
+use crate::ageing::GenerationStart;
+use crate::layout::words_per_segment;
+use crate::model::{Cells, Profile};
+use crate::shape::Shape;
+use crate::window::Window;
+
+/// Everything that fixes a filter but its hash function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Dimensions {
+    /// The window asked for.
+    pub(crate) window: Window,
+    pub(crate) shape: Shape,
+    /// g.
+    pub(crate) items_per_generation: u64,
+    /// Per segment.
+    pub(crate) cells: u64,
+    /// On the heap: segments, and where each generation began.
+    pub(crate) memory_bytes: u64,
+}
+
+impl Dimensions {
+    /// `None` if so much memory cannot be addressed.
+    pub(crate) fn new(window: Window, shape: Shape, items_per_generation: u64, cells: u64) -> Option<Self> {
+        let segment_bytes = words_per_segment(&shape.segment, cells)?.checked_mul(8)?;
+        let bytes = segment_bytes.checked_add(size_of::<GenerationStart>() as u64)?;
+        let memory_bytes = bytes.checked_mul(u64::from(shape.segments()))?;
+        isize::try_from(memory_bytes).ok()?;
+        Some(Self { window, shape, items_per_generation, cells, memory_bytes })
+    }
+
+    /// w = l * g.
+    pub(crate) fn guaranteed_items(&self) -> u64 {
+        self.items_per_generation * u64::from(self.shape.window_generations)
+    }
+
+    /// The filter at its worst moment, just before a shift, by the exact model.
+    pub(super) fn profile(&self) -> Profile {
+        let load = sizing::load(&self.shape, self.items_per_generation, self.cells);
+        Profile::exact(&self.shape, load, Cells::Exactly(self.cells), 1.0)
+    }
+
+    pub(super) fn worst_rate(&self) -> f64 {
+        sizing::worst_rate(&self.shape, self.items_per_generation, self.cells)
+    }
+
+    pub(super) fn npws(&self) -> f64 {
+        self.npws_of(&self.profile())
+    }
+
+    /// Peak slack over the window *asked for*. A count window is rounded up to l * g inserts, and the surplus is as
+    /// much slack to its user as any other; a time window has exactly l generations.
+    pub(super) fn npws_of(&self, profile: &Profile) -> f64 {
+        let l = f64::from(self.shape.window_generations);
+        match self.window {
+            Window::Count { inserts } => {
+                let reported = (l + profile.weighted_slack()) * self.items_per_generation as f64;
+                (reported - inserts as f64) / inserts as f64
+            }
+            Window::Time { .. } => profile.npws(),
+        }
+    }
+}

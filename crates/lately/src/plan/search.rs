@@ -1,0 +1,340 @@
+//! Going through the shapes.
+//!
+//! The searched space: both layouts; every k up to [`most_matches`]; l from the least that the slack allows, every
+//! value at first and then in growing steps, until memory only grows; for slices the b near the best (the rate decides
+//! how many bits an item must match, k * b), for blocks every B and b in reach; the load is free. THEORY.md, "The
+//! planner", says why that is enough, and `tests/planner.rs` checks it against a plain grid.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ops::RangeInclusive;
+
+use libm::{ceil, floor, log2};
+
+use super::{DEFAULT_SLACK, Dimensions, MAX_WINDOW, Request, sizing};
+use crate::error::ConfigError;
+use crate::model::half_full_load;
+use crate::shape::{Layout, MAX_PARTS, MAX_SEGMENTS, Segment, Shape};
+use crate::window::Window;
+
+/// The largest k that is tried unless one is asked for. Larger ones save neither memory nor, beyond these, accesses.
+fn most_matches(layout: Layout) -> u32 {
+    match layout {
+        Layout::Slices => 16,
+        Layout::Blocks => 8,
+    }
+}
+
+/// Plans within this factor of the least memory count as equal; accesses decide between them.
+const EQUAL_MEMORY: f64 = 1.02;
+/// A rate above this is no promise.
+const USELESS_RATE: f64 = 0.5;
+
+/// The accesses of one new item, checked and inserted: what the planner prefers less of.
+fn accesses(candidate: &Dimensions) -> f64 {
+    f64::from(candidate.shape.accesses_per_insert()) + candidate.profile().absent_accesses()
+}
+
+/// The candidates of least memory for a window and a rate.
+///
+/// First comes, of all that take at most 2% more memory than the least, the one with the fewest accesses; then, by
+/// memory, the one so chosen of every other layout and k.
+pub(super) fn least_memory(
+    request: &Request,
+    window: Window,
+    rate: f64,
+) -> Result<Vec<Dimensions>, ConfigError> {
+    check_hash_suffices(window, rate)?;
+    with_slack(request, |max_slack| {
+        let groups =
+            request.groups().map(|group| least_memory_of_group(request, window, rate, max_slack, group));
+        let groups: Vec<Vec<Dimensions>> = groups.collect();
+        let least = groups.iter().flatten().map(|candidate| candidate.memory_bytes).min().unwrap_or(0);
+        let mut best: Vec<(Dimensions, f64)> =
+            groups.iter().filter_map(|group| fewest_accesses(group)).collect();
+        // Falls into memory first, except that the first place goes to the fewest accesses among equals.
+        best.sort_by_key(|(candidate, _)| candidate.memory_bytes);
+        let equals =
+            best.iter().take_while(|(candidate, _)| is_equal_memory(candidate.memory_bytes, least)).count();
+        let chosen = (0..equals).min_by(|&a, &b| best[a].1.total_cmp(&best[b].1));
+        best[..chosen.map_or(0, |chosen| chosen + 1)].rotate_right(usize::from(chosen.is_some()));
+        Ok(best.into_iter().map(|(candidate, _)| candidate).collect())
+    })
+}
+
+fn is_equal_memory(memory_bytes: u64, least: u64) -> bool {
+    memory_bytes as f64 <= least as f64 * EQUAL_MEMORY
+}
+
+fn fewest_accesses(candidates: &[Dimensions]) -> Option<(Dimensions, f64)> {
+    let with_accesses = candidates.iter().map(|candidate| (*candidate, accesses(candidate)));
+    with_accesses.min_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// Of one layout and k: candidates that take at most 2% more memory than the least.
+fn least_memory_of_group(
+    request: &Request,
+    window: Window,
+    rate: f64,
+    max_slack: f64,
+    (layout, k): (Layout, u32),
+) -> Vec<Dimensions> {
+    /// How much more than the least is still looked at, and how many l in a row may find nothing before the search
+    /// ends: a step of b makes memory ripple by less.
+    const RIPPLE: f64 = 1.06;
+    const PATIENCE: u32 = 6;
+    let mut found: Vec<Dimensions> = Vec::new();
+    let mut least = u64::MAX;
+    let mut without_find = 0;
+    for l in request.generations(&window, k, max_slack) {
+        let items_per_generation = window.items().div_ceil(u64::from(l));
+        let bits_to_match = log2((f64::from(l) + 1.0) / rate);
+        let affordable = if least == u64::MAX { MAX_WINDOW * 64 } else { (least as f64 * RIPPLE) as u64 };
+        let before = found.len();
+        for segment in request.segments(layout, k, bits_to_match) {
+            let shape = Shape { required_matches: k, window_generations: l, segment };
+            let most = most_cells(&shape, affordable);
+            let Some(cells) = sizing::least_cells(&shape, items_per_generation, rate, most) else { continue };
+            let cells = sizing::fill_words(&segment, cells);
+            let candidate = Dimensions::new(window, shape, items_per_generation, cells);
+            if let Some(candidate) = candidate.filter(|candidate| candidate.npws() <= max_slack) {
+                found.push(candidate);
+                least = least.min(candidate.memory_bytes);
+            }
+        }
+        without_find = if found.len() > before || found.is_empty() { 0 } else { without_find + 1 };
+        if without_find == PATIENCE {
+            break;
+        }
+    }
+    found.retain(|candidate| is_equal_memory(candidate.memory_bytes, least));
+    found
+}
+
+/// The candidates of least rate that fit into the memory, best first: the best of each layout and k.
+pub(super) fn best_rate(
+    request: &Request,
+    window: Window,
+    max_memory: u64,
+) -> Result<Vec<Dimensions>, ConfigError> {
+    let needed = least_memory(request, window, USELESS_RATE)?;
+    let needed_bytes = needed.iter().map(|candidate| candidate.memory_bytes).min().unwrap_or(u64::MAX);
+    let too_small =
+        ConfigError::MemoryTooSmall { needed_bytes, max_memory, fitting_window: None, fitting_rate: None };
+    if needed_bytes > max_memory {
+        return Err(too_small);
+    }
+    let mut found = with_slack(request, |max_slack| {
+        let groups = request.groups();
+        Ok(groups
+            .filter_map(|group| best_rate_of_group(request, window, max_memory, max_slack, group))
+            .collect())
+    })?;
+    found.retain(|candidate| candidate.worst_rate() <= USELESS_RATE);
+    found.sort_by(|a, b| a.worst_rate().total_cmp(&b.worst_rate()));
+    if found.is_empty() { Err(too_small) } else { Ok(found) }
+}
+
+fn best_rate_of_group(
+    request: &Request,
+    window: Window,
+    max_memory: u64,
+    max_slack: f64,
+    (layout, k): (Layout, u32),
+) -> Option<Dimensions> {
+    const PATIENCE: u32 = 12;
+    let bits_per_item = max_memory as f64 * 8.0 / window.items() as f64;
+    let mut best: Option<(Dimensions, f64)> = None;
+    let mut without_find = 0;
+    for l in request.generations(&window, k, max_slack) {
+        let items_per_generation = window.items().div_ceil(u64::from(l));
+        // A Bloom filter's best: ln 2 times the bits per item that l of k + l segments leave.
+        let bits_to_match = bits_per_item * f64::from(l) / f64::from(k + l) * core::f64::consts::LN_2;
+        without_find += 1;
+        for segment in request.segments(layout, k, bits_to_match) {
+            let shape = Shape { required_matches: k, window_generations: l, segment };
+            let cells = most_cells(&shape, max_memory);
+            let candidate = Dimensions::new(window, shape, items_per_generation, cells).filter(|_| cells > 0);
+            let Some(candidate) = candidate else { continue };
+            let rate = candidate.worst_rate();
+            if best.is_none_or(|(_, best)| rate < best) && candidate.npws() <= max_slack {
+                best = Some((candidate, rate));
+                without_find = 0;
+            }
+        }
+        if without_find == PATIENCE && best.is_some() {
+            break;
+        }
+    }
+    best.map(|(candidate, _)| candidate)
+}
+
+/// The largest window (or capacity) whose plan fits into the memory, to one part in a thousand.
+pub(super) fn largest_window(
+    request: &Request,
+    rate: f64,
+    max_memory: u64,
+) -> Result<Vec<Dimensions>, ConfigError> {
+    const ROUNDS: usize = 12;
+    let window = request.window.unwrap_or(Window::Count { inserts: 1 });
+    let mut fits: Option<Vec<Dimensions>> = None;
+    let mut needed_bytes = u64::MAX;
+    // Memory is close to proportional to the window, so each guess is the last one scaled.
+    let mut items = max_memory.clamp(1, MAX_WINDOW);
+    for _ in 0..ROUNDS {
+        let found = least_memory(request, window.with_items(items), rate)?;
+        let taken = found[0].memory_bytes;
+        needed_bytes = needed_bytes.min(taken);
+        let used = taken as f64 / max_memory as f64;
+        if used <= 1.0 && fits.as_ref().is_none_or(|fits| items > fits[0].window.items()) {
+            fits = Some(found);
+        }
+        let scaled = ((items as f64 / used * 0.9995) as u64).clamp(1, MAX_WINDOW);
+        if (0.999..=1.0).contains(&used) || scaled == items {
+            break;
+        }
+        items = scaled;
+    }
+    fits.ok_or(ConfigError::MemoryTooSmall {
+        needed_bytes,
+        max_memory,
+        fitting_window: None,
+        fitting_rate: None,
+    })
+}
+
+/// The paper's own design of an explicit shape: parts half full when a segment is no longer written.
+pub(super) fn half_full(request: &Request, window: Window) -> Result<Vec<Dimensions>, ConfigError> {
+    let Some((required_matches, window_generations)) = request.shape else {
+        return Err(ConfigError::MissingRate);
+    };
+    let segment = request.segment.unwrap_or(match request.layout {
+        Some(Layout::Blocks) => Segment::Blocks { block_bits: 512, bits_per_block: 4 },
+        _ => Segment::Slices { parts: 1 },
+    });
+    let shape = Shape { required_matches, window_generations, segment };
+    let items_per_generation = window.items().div_ceil(u64::from(window_generations));
+    let items_per_segment = items_per_generation as f64 * f64::from(required_matches);
+    let cells = sizing::fill_words(&segment, ceil(items_per_segment / half_full_load(&segment)) as u64);
+    let candidate = Dimensions::new(window, shape, items_per_generation, cells);
+    let candidate = candidate.ok_or(ConfigError::Allocation { bytes: u64::MAX })?;
+    match request.max_slack {
+        Some(slack) if candidate.npws() > slack => Err(request.slack_unreachable(slack, candidate.npws())),
+        _ => Ok(vec![candidate]),
+    }
+}
+
+/// Runs a search under the slack asked for, or the default one, relaxed while nothing is found.
+fn with_slack(
+    request: &Request,
+    search: impl Fn(f64) -> Result<Vec<Dimensions>, ConfigError>,
+) -> Result<Vec<Dimensions>, ConfigError> {
+    let (asked, explicit_shape) = (request.max_slack, request.shape.is_some());
+    let first = asked.unwrap_or(if explicit_shape { f64::INFINITY } else { DEFAULT_SLACK });
+    let found = search(first)?;
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    // What can be reached at all? Also the answer, where no slack was asked for.
+    let mut relaxed = first;
+    for _ in 0..40 {
+        relaxed *= 1.25;
+        let found = search(relaxed)?;
+        if let Some(least) = found.iter().map(Dimensions::npws).min_by(f64::total_cmp) {
+            return match asked {
+                Some(slack) => Err(request.slack_unreachable(slack, least)),
+                None => Ok(found),
+            };
+        }
+    }
+    Err(request.slack_unreachable(first, relaxed))
+}
+
+/// A 64-bit hash confuses items by itself; a rate near that cannot be kept by any size.
+fn check_hash_suffices(window: Window, rate: f64) -> Result<(), ConfigError> {
+    let collisions = sizing::hash_collisions(&Shape::slices(1, 1), window.items());
+    if collisions > rate / 2.0 {
+        return Err(ConfigError::RateUnreachable {
+            rate,
+            window: window.items(),
+            reachable: 2.0 * collisions,
+        });
+    }
+    Ok(())
+}
+
+/// As many cells as a segment can have when the whole filter takes so many bytes.
+fn most_cells(shape: &Shape, bytes: u64) -> u64 {
+    let per_segment = bytes / u64::from(shape.segments());
+    let words = per_segment.saturating_sub(size_of::<crate::ageing::GenerationStart>() as u64) / 8;
+    words.saturating_mul(64) / u64::from(shape.segment.bits_per_cell())
+}
+
+impl Request {
+    /// The layouts and k to search, each pair on its own.
+    fn groups(&self) -> impl Iterator<Item = (Layout, u32)> {
+        let asked_layout = self.segment.map(|segment| segment.layout()).or(self.layout);
+        let asked_matches = self.shape.map(|(k, _)| k);
+        let matches = move |layout| match asked_matches {
+            Some(k) => k..=k,
+            None => 1..=most_matches(layout),
+        };
+        let layouts = [Layout::Slices, Layout::Blocks];
+        layouts
+            .into_iter()
+            .filter(move |&layout| asked_layout.is_none_or(|asked| asked == layout))
+            .flat_map(move |layout| matches(layout).map(move |k| (layout, k)))
+    }
+
+    /// The l to search for a k, ascending.
+    fn generations(&self, window: &Window, k: u32, max_slack: f64) -> impl Iterator<Item = u32> + use<> {
+        let (least, most) = match self.shape {
+            Some((_, l)) => (l, l),
+            None => {
+                // Even a generation that is reported for certain is 1/l of slack; and a generation has at least one
+                // item, or one millisecond.
+                let least = ceil(1.0 / max_slack).clamp(1.0, f64::from(MAX_SEGMENTS)) as u32;
+                let indivisible = match *window {
+                    Window::Count { inserts } => inserts,
+                    Window::Time { span_ms, capacity, .. } => span_ms.min(capacity),
+                };
+                (least, u64::from(MAX_SEGMENTS - k).min(indivisible) as u32)
+            }
+        };
+        // Every l matters where rounding the window up to whole generations does.
+        let every = window.items() <= u64::from(MAX_SEGMENTS);
+        let step = move |l: &u32| if every { 1 } else { 1 + (l - least) / 12 };
+        core::iter::successors((least <= most).then_some(least), move |l| {
+            (*l < most).then(|| (l + step(l)).min(most))
+        })
+    }
+
+    /// The segments worth trying when an item should match about so many bits in all.
+    fn segments(&self, layout: Layout, k: u32, bits_to_match: f64) -> Vec<Segment> {
+        if let Some(segment) = self.segment {
+            return vec![segment];
+        }
+        let ideal = bits_to_match / f64::from(k);
+        match layout {
+            Layout::Slices => {
+                let near: RangeInclusive<u32> = (floor(ideal) - 1.0).clamp(1.0, f64::from(MAX_PARTS)) as u32
+                    ..=(ceil(ideal) + 1.0).clamp(1.0, f64::from(MAX_PARTS)) as u32;
+                near.map(|parts| Segment::Slices { parts }).collect()
+            }
+            Layout::Blocks => {
+                let in_reach = |segment: &Segment| match *segment {
+                    Segment::Blocks { bits_per_block, .. } => {
+                        let bits = f64::from(bits_per_block);
+                        bits >= ideal / 2.5 && bits <= ideal * 2.0 || ideal < 1.0 && bits_per_block == 1
+                    }
+                    Segment::Slices { .. } => false,
+                };
+                Segment::all_blocks().filter(in_reach).collect()
+            }
+        }
+    }
+
+    fn slack_unreachable(&self, slack: f64, reachable: f64) -> ConfigError {
+        ConfigError::SlackUnreachable { slack, reachable, layout: self.layout, shape: self.shape }
+    }
+}

@@ -1,0 +1,89 @@
+//! Finding k consecutive matches among k + l segments, whatever a segment is made of.
+
+use crate::ring::{Age, Ring};
+
+/// The paper's query (section 4.4, algorithm 1): does any run of k consecutive ages match?
+///
+/// It starts at age l and, on a miss, jumps k ages towards the newest: every run of k ages that could still
+/// succeed must contain the age it lands on. `previous` remembers the matches found just beyond the jump, so a run
+/// that reaches them is complete without probing them again.
+#[inline]
+pub(crate) fn is_reported(ring: &Ring, mut matches: impl FnMut(Age) -> bool) -> bool {
+    let needed = ring.required_matches();
+    let mut age = ring.window_generations();
+    let (mut previous, mut current) = (0, 0);
+    loop {
+        if matches(Age(age)) {
+            current += 1;
+            age += 1;
+            if previous + current == needed {
+                return true;
+            }
+        } else {
+            match age.checked_sub(needed) {
+                Some(next) => age = next,
+                None => return false,
+            }
+            previous = current;
+            current = 0;
+        }
+    }
+}
+
+/// The newest and the oldest age at which the last insert of an item may have begun, or `None` if no run of k
+/// consecutive ages matches.
+///
+/// An insert at age `a` makes the ages `a..a + k` match, but neighbours may match by chance and lengthen the run,
+/// so a run over `s..=e` says only that the insert began at one of `s..=e - k + 1`. Newer runs are preferred.
+pub(crate) fn newest_run(ring: &Ring, mut matches: impl FnMut(Age) -> bool) -> Option<(Age, Age)> {
+    let needed = ring.required_matches();
+    let mut run = 0;
+    for age in ring.ages() {
+        if matches(age) {
+            run += 1;
+        } else if run >= needed {
+            return Some((Age(age.0 - run), Age(age.0 - needed)));
+        } else {
+            run = 0;
+        }
+    }
+    let segments = ring.segments();
+    (run >= needed).then(|| (Age(segments - run), Age(segments - needed)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The specification (paper, section 4.1): some j with all of j..j + k matching, by a plain scan.
+    fn is_reported_by_scan(ring: &Ring, matches: impl Fn(Age) -> bool) -> bool {
+        (0..=ring.window_generations()).any(|j| (j..j + ring.required_matches()).all(|age| matches(Age(age))))
+    }
+
+    #[test]
+    fn the_jumping_query_agrees_with_a_linear_scan_on_every_pattern_of_matches() {
+        for k in 1..=7 {
+            for l in 1..=7 {
+                let ring = Ring::new(k, l);
+                for pattern in 0_u32..1 << (k + l) {
+                    let matches = |age: Age| pattern >> age.0 & 1 == 1;
+                    let expected = is_reported_by_scan(&ring, matches);
+                    assert_eq!(is_reported(&ring, matches), expected, "k={k} l={l} pattern={pattern:b}");
+                    assert_eq!(newest_run(&ring, matches).is_some(), expected);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_newest_run_spans_every_age_at_which_the_insert_may_have_begun() {
+        let ring = Ring::new(2, 5);
+        let run_of =
+            |pattern: u32| newest_run(&ring, |age| pattern >> age.0 & 1 == 1).map(|(a, b)| (a.0, b.0));
+        assert_eq!(run_of(0b000_0011), Some((0, 0)));
+        assert_eq!(run_of(0b000_1110), Some((1, 2)));
+        assert_eq!(run_of(0b110_0001), Some((5, 5)));
+        assert_eq!(run_of(0b111_1111), Some((0, 5)));
+        assert_eq!(run_of(0b101_0101), None);
+    }
+}

@@ -1,0 +1,115 @@
+//! The ring of segments: which physical segment stands at which age.
+//!
+//! Ages are logical (0 is the newest segment), ring positions are physical. They are different types, and
+//! [`Ring::position_of`] is the one place that turns one into the other. An item's hash functions belong to the
+//! physical position (paper, section 4.1), so an item finds its own bits again however often the ring has turned.
+
+/// How many generations ago a segment was the newest one; 0 is the newest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Age(pub(crate) u32);
+
+/// Where a segment lies in memory; fixed for the life of the filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RingPosition(u32);
+
+impl RingPosition {
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// k + l segments in a circle, and the position of the newest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Ring {
+    required_matches: u32,
+    window_generations: u32,
+    generation: u64,
+    /// `-generation mod (k + l)`, kept because a remainder on every probe would cost more than the probe.
+    newest: u32,
+}
+
+impl Ring {
+    pub(crate) fn new(required_matches: u32, window_generations: u32) -> Self {
+        Self::at_generation(required_matches, window_generations, 0)
+    }
+
+    pub(crate) fn at_generation(required_matches: u32, window_generations: u32, generation: u64) -> Self {
+        let segments = required_matches + window_generations;
+        let turned = (generation % u64::from(segments)) as u32;
+        let newest = if turned == 0 { 0 } else { segments - turned };
+        Self { required_matches, window_generations, generation, newest }
+    }
+
+    /// k: the newest segments an insert writes, and the consecutive matches a query needs.
+    pub(crate) fn required_matches(&self) -> u32 {
+        self.required_matches
+    }
+
+    /// l: the generations that are guaranteed.
+    pub(crate) fn window_generations(&self) -> u32 {
+        self.window_generations
+    }
+
+    /// k + l.
+    pub(crate) fn segments(&self) -> u32 {
+        self.required_matches + self.window_generations
+    }
+
+    /// How often the ring has advanced.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// The paper's `pos(i) = (i - generation) mod (k + l)`.
+    #[inline]
+    pub(crate) fn position_of(&self, age: Age) -> RingPosition {
+        let unwrapped = self.newest + age.0;
+        let segments = self.segments();
+        debug_assert!(age.0 < segments, "age {} of {segments} segments", age.0);
+        RingPosition(if unwrapped >= segments { unwrapped - segments } else { unwrapped })
+    }
+
+    /// Every segment becomes one generation older; the oldest position becomes the newest one.
+    /// The caller empties it.
+    pub(crate) fn advance_generation(&mut self) {
+        self.generation += 1;
+        self.newest = if self.newest == 0 { self.segments() - 1 } else { self.newest - 1 };
+    }
+
+    /// All ages, newest first.
+    pub(crate) fn ages(&self) -> impl Iterator<Item = Age> + use<> {
+        (0..self.segments()).map(Age)
+    }
+
+    /// The ages that an insert writes, newest first.
+    #[inline]
+    pub(crate) fn written_ages(&self) -> impl Iterator<Item = Age> + use<> {
+        (0..self.required_matches).map(Age)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_segment_keeps_its_position_while_it_ages() {
+        let mut ring = Ring::new(3, 4);
+        let first = ring.position_of(Age(0));
+        for age in 1..7 {
+            ring.advance_generation();
+            assert_eq!(ring.position_of(Age(age)), first);
+        }
+        ring.advance_generation();
+        assert_eq!(ring.position_of(Age(0)), first, "after k + l generations it is recycled as the newest");
+    }
+
+    #[test]
+    fn a_ring_restored_at_a_generation_equals_one_that_was_turned_there() {
+        let mut turned = Ring::new(2, 3);
+        for generation in 0..23 {
+            assert_eq!(Ring::at_generation(2, 3, generation), turned);
+            turned.advance_generation();
+        }
+    }
+}
