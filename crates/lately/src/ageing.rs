@@ -69,6 +69,16 @@ impl Ageing {
         }
     }
 
+    /// As new, without allocating.
+    pub(crate) fn clear(&mut self) {
+        self.inserts = 0;
+        self.full_at = self.items_per_generation;
+        self.starts.fill(GenerationStart::default());
+        self.latest_ms = None;
+        self.backward_steps = 0;
+        self.overloaded_generations = 0;
+    }
+
     /// Whether [`on_full`](Self::on_full) has to be asked before the next insert.
     #[inline]
     pub(crate) fn is_full(&self) -> bool {

@@ -142,7 +142,7 @@ impl Filter {
     pub fn clear(&mut self) {
         self.memory.segments_mut().words_mut().fill(0);
         self.ring = Ring::new(self.ring.required_matches(), self.ring.window_generations());
-        self.ageing = Ageing::new(self.dimensions.window, self.dimensions.items_per_generation, &self.ring);
+        self.ageing.clear();
     }
 
     /// How many of the newest inserts are certain to be reported.
@@ -157,7 +157,8 @@ impl Filter {
         }
     }
 
-    /// How far back inserts are certain to be reported, for a time window; `None` for a count window.
+    /// For a time window: everything inserted less than this long ago is certain to be reported. `None` for a count
+    /// window.
     ///
     /// This is the span asked for, unless [`Overload::KeepRate`](crate::Overload::KeepRate) has shortened it lately.
     pub fn guaranteed_span(&self) -> Option<Duration> {

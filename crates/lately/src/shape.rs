@@ -93,9 +93,11 @@ impl Segment {
             Self::Slices { parts } if parts == 0 || parts > MAX_PARTS => Err(ConfigError::Parts { parts }),
             Self::Blocks { block_bits, bits_per_block } => {
                 let block_fits = matches!(block_bits, 64 | 512);
-                let bits_fit = matches!(bits_per_block, 1 | 2 | 4 | 8 | 16)
-                    && bits_per_block * (block_bits / bits_per_block).ilog2() <= u64::BITS;
-                if block_fits && bits_fit {
+                let bits_fit = matches!(bits_per_block, 1 | 2 | 4 | 8 | 16);
+                if block_fits
+                    && bits_fit
+                    && bits_per_block * (block_bits / bits_per_block).ilog2() <= u64::BITS
+                {
                     Ok(())
                 } else {
                     Err(ConfigError::Block { block_bits, bits_per_block })

@@ -46,11 +46,6 @@ impl Share {
         self.branch(1.0 - probe.match_probability, probe.accesses_if_miss)
     }
 
-    /// Too rare to count.
-    fn is_negligible(self) -> bool {
-        self.probability < 1e-30
-    }
-
     /// Expected accesses given that a query is in this share; 0 if none can be.
     fn mean(self) -> f64 {
         if self.probability > 0.0 { self.accesses / self.probability } else { 0.0 }
@@ -66,6 +61,8 @@ pub(super) struct StrangerQuery<'a> {
     /// The queries that are reported from a start at `start` or beyond it.
     reported_from: Vec<Share>,
     absent: Share,
+    /// Sums of `accesses_if_match` over the probes before each.
+    accesses_if_match_before: Vec<f64>,
 }
 
 impl<'a> StrangerQuery<'a> {
@@ -88,7 +85,7 @@ impl<'a> StrangerQuery<'a> {
             for previous in 0..k {
                 let mut share = states[start * k + previous];
                 for (matched, probe) in probes[start..start + k - previous].iter().enumerate() {
-                    if share.is_negligible() {
+                    if share.probability == 0.0 {
                         break;
                     }
                     match (start + matched).checked_sub(k) {
@@ -101,7 +98,11 @@ impl<'a> StrangerQuery<'a> {
             }
             reported_from[start] = reported;
         }
-        Self { required_matches: k, probes, states, reported_from, absent }
+        let mut accesses_if_match_before = vec![0.0; probes.len() + 1];
+        for (i, probe) in probes.iter().enumerate() {
+            accesses_if_match_before[i + 1] = accesses_if_match_before[i] + probe.accesses_if_match;
+        }
+        Self { required_matches: k, probes, states, reported_from, absent, accesses_if_match_before }
     }
 
     pub(super) fn accesses_if_reported(&self) -> f64 {
@@ -123,25 +124,24 @@ impl<'a> StrangerQuery<'a> {
     pub(super) fn accesses_of_item(&self, age: usize) -> f64 {
         let k = self.required_matches;
         let l = self.probes.len() - k;
+        // What is rarer than this does not count beside the certainty that the item is reported.
+        let negligible = |share: Share| share.probability < 1e-30;
+        let match_all =
+            |from: usize, to: usize| self.accesses_if_match_before[to] - self.accesses_if_match_before[from];
         let mut done = self.reported_from[(age + k).min(l + 1)];
         for start in age..(age + k).min(l + 1) {
             // From beyond: start + k - p >= age + k.
             let previous = if start == l { 0..1 } else { 0..start - age + 1 };
             for previous in previous {
-                let mut share = self.states[start * k + previous];
-                for matched in 0..k - previous {
-                    if share.is_negligible() {
+                let end = start + k - previous;
+                let own_end = end.min(age + k);
+                let mut share = self.states[start * k + previous].branch(1.0, match_all(start, own_end));
+                for i in own_end..end {
+                    if negligible(share) {
                         break;
                     }
-                    let probe = &self.probes[start + matched];
-                    if start + matched < age + k {
-                        share = share.branch(1.0, probe.accesses_if_match);
-                        continue;
-                    }
-                    let again = &self.probes[start + matched - k..start];
-                    let cost: f64 = again.iter().map(|probe| probe.accesses_if_match).sum();
-                    done.add(share.missed(probe).branch(1.0, cost));
-                    share = share.matched(probe);
+                    done.add(share.missed(&self.probes[i]).branch(1.0, match_all(i - k, start)));
+                    share = share.matched(&self.probes[i]);
                 }
                 done.add(share);
             }

@@ -25,8 +25,9 @@ fn most_matches(layout: Layout) -> u32 {
     }
 }
 
-/// Plans within this factor of the least memory count as equal; accesses decide between them.
-const EQUAL_MEMORY: f64 = 1.02;
+/// Plans within this factor of the least memory found count as equal; accesses decide between them. The search may
+/// itself be a little above the true least, and both together stay within 2%.
+const EQUAL_MEMORY: f64 = 1.015;
 /// A rate above this is no promise.
 const USELESS_RATE: f64 = 0.5;
 
@@ -51,7 +52,7 @@ pub(super) fn least_memory(
         let groups: Vec<Vec<Dimensions>> = groups.collect();
         let least = groups.iter().flatten().map(|candidate| candidate.memory_bytes).min().unwrap_or(0);
         let mut best: Vec<(Dimensions, f64)> =
-            groups.iter().filter_map(|group| fewest_accesses(group)).collect();
+            groups.iter().filter_map(|group| fewest_accesses(group, request.max_memory)).collect();
         // Falls into memory first, except that the first place goes to the fewest accesses among equals.
         best.sort_by_key(|(candidate, _)| candidate.memory_bytes);
         let equals =
@@ -66,9 +67,16 @@ fn is_equal_memory(memory_bytes: u64, least: u64) -> bool {
     memory_bytes as f64 <= least as f64 * EQUAL_MEMORY
 }
 
-fn fewest_accesses(candidates: &[Dimensions]) -> Option<(Dimensions, f64)> {
-    let with_accesses = candidates.iter().map(|candidate| (*candidate, accesses(candidate)));
-    with_accesses.min_by(|a, b| a.1.total_cmp(&b.1))
+/// The candidate with the fewest accesses of those that fit; if none does, the one of least memory.
+fn fewest_accesses(candidates: &[Dimensions], max_memory: Option<u64>) -> Option<(Dimensions, f64)> {
+    let fitting =
+        candidates.iter().filter(|candidate| max_memory.is_none_or(|most| candidate.memory_bytes <= most));
+    let with_accesses = fitting.map(|candidate| (*candidate, accesses(candidate)));
+    let best = with_accesses.min_by(|a, b| a.1.total_cmp(&b.1));
+    best.or_else(|| {
+        let least = candidates.iter().min_by_key(|candidate| candidate.memory_bytes)?;
+        Some((*least, accesses(least)))
+    })
 }
 
 /// Of one layout and k: candidates that take at most 2% more memory than the least.
@@ -301,9 +309,9 @@ impl Request {
                 (least, u64::from(MAX_SEGMENTS - k).min(indivisible) as u32)
             }
         };
-        // Every l matters where rounding the window up to whole generations does.
-        let every = window.items() <= u64::from(MAX_SEGMENTS);
-        let step = move |l: &u32| if every { 1 } else { 1 + (l - least) / 12 };
+        // Every l matters where rounding the window up to whole generations, by up to l items, does.
+        let rounding_counts_from = 0.01 * max_slack * window.items() as f64;
+        let step = move |l: &u32| if f64::from(*l) > rounding_counts_from { 1 } else { 1 + (l - least) / 12 };
         core::iter::successors((least <= most).then_some(least), move |l| {
             (*l < most).then(|| (l + step(l)).min(most))
         })

@@ -1,0 +1,130 @@
+//! What several test files share. Each uses its own part of it.
+#![allow(dead_code, unreachable_pub)]
+
+pub mod counting_allocator;
+
+use std::collections::HashMap;
+
+use lately::{Builder, Filter, Segment, Shape};
+
+/// The truth: every item's last insert, by its number (1 for the first) and its time.
+#[derive(Clone, Default)]
+pub struct ExactWindow {
+    inserts: u64,
+    last: HashMap<u64, (u64, u64)>,
+}
+
+impl ExactWindow {
+    pub fn insert(&mut self, item: u64, now_ms: u64) {
+        self.inserts += 1;
+        self.last.insert(item, (self.inserts, now_ms));
+    }
+
+    pub fn inserts(&self) -> u64 {
+        self.inserts
+    }
+
+    /// Inserts that came after the item's last one.
+    pub fn inserts_since(&self, item: u64) -> Option<u64> {
+        self.last.get(&item).map(|(number, _)| self.inserts - number)
+    }
+
+    /// Items of the last `window` inserts.
+    pub fn of_last(&self, window: u64) -> impl Iterator<Item = u64> + '_ {
+        let oldest = self.inserts.saturating_sub(window);
+        self.last.iter().filter(move |(_, (number, _))| *number > oldest).map(|(item, _)| *item)
+    }
+
+    /// Items inserted at `from_ms` or later.
+    pub fn since(&self, from_ms: u64) -> impl Iterator<Item = u64> + '_ {
+        self.last.iter().filter(move |(_, (_, ms))| *ms >= from_ms).map(|(item, _)| *item)
+    }
+}
+
+/// Splitmix64: fixed seeds, the same numbers everywhere.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+}
+
+/// The bytes of a number, as an item.
+pub fn item(number: u64) -> [u8; 8] {
+    number.to_le_bytes()
+}
+
+/// Shapes of both layouts: k below, at and above l, one and many parts, words and cache lines.
+pub fn shapes() -> Vec<Shape> {
+    let slices = [
+        (1, 1, 1),
+        (1, 5, 3),
+        (2, 1, 2),
+        (2, 14, 6),
+        (3, 2, 1),
+        (4, 3, 1),
+        (5, 5, 2),
+        (7, 4, 1),
+        (10, 7, 1),
+        (12, 14, 1),
+    ];
+    let blocks = [
+        (1, 4, 512, 8),
+        (1, 1, 64, 1),
+        (2, 3, 64, 4),
+        (2, 5, 512, 2),
+        (3, 5, 512, 4),
+        (3, 2, 64, 16),
+        (5, 9, 64, 2),
+        (8, 8, 512, 1),
+    ];
+    let slices = slices.map(|(k, l, parts)| Shape {
+        required_matches: k,
+        window_generations: l,
+        segment: Segment::Slices { parts },
+    });
+    let blocks = blocks.map(|(k, l, block_bits, bits)| Shape::blocks(k, l, block_bits, bits));
+    slices.into_iter().chain(blocks).collect()
+}
+
+/// A builder that has no choice of shape left.
+pub fn with_shape(shape: &Shape) -> Builder {
+    Filter::builder().shape(shape.required_matches, shape.window_generations).segment(shape.segment)
+}
+
+/// Fills a filter with fresh items (their hashes are `first..`) until it is in its steady state and just before a
+/// shift, its worst moment. Returns the number of inserts.
+pub fn fill_to_worst_moment(filter: &mut Filter, first: u64) -> u64 {
+    let plan = filter.plan();
+    let inserts = u64::from(plan.shape.segments()) * plan.items_per_generation;
+    (first..first + inserts).for_each(|number| filter.insert(item(number)));
+    inserts
+}
+
+/// The probability, at most, of so extreme a count if each of `trials` succeeds with `rate`: Chernoff's bound
+/// exp(-n KL(observed || rate)), a proven bound and no approximation.
+pub fn chance_of(successes: u64, trials: u64, rate: f64) -> f64 {
+    let observed = successes as f64 / trials as f64;
+    let term = |p: f64, q: f64| if p == 0.0 { 0.0 } else { p * (p / q).ln() };
+    let divergence = term(observed, rate) + term(1.0 - observed, 1.0 - rate);
+    (-(trials as f64) * divergence).exp()
+}
+
+/// What we call impossible.
+pub const IMPOSSIBLE: f64 = 1e-6;
+
+/// Fails if so many successes are impossible at `rate`, on either side.
+#[track_caller]
+pub fn assert_rate_is(successes: u64, trials: u64, rate: f64, what: &str) {
+    let chance = chance_of(successes, trials, rate);
+    let observed = successes as f64 / trials as f64;
+    assert!(chance > IMPOSSIBLE, "{what}: {successes} of {trials} = {observed:.3e}, expected {rate:.3e}");
+}

@@ -1,0 +1,122 @@
+//! Bad input gets an error that names the value, the limit and the remedy.
+
+use std::time::Duration;
+
+use lately::{Builder, ConfigError, Filter, Layout, MAX_WINDOW, Overload, Segment};
+
+fn promise() -> Builder {
+    Filter::builder().window(1_000).false_positive_rate(0.01)
+}
+
+/// The message, which must contain each of these.
+#[track_caller]
+fn refused(builder: &Builder, says: &[&str]) -> ConfigError {
+    let error = builder.build().unwrap_err();
+    let message = error.to_string();
+    for part in says {
+        assert!(message.contains(part), "\"{message}\" does not say \"{part}\"");
+    }
+    error
+}
+
+#[test]
+fn a_promise_without_a_window_or_a_rate() {
+    refused(&Filter::builder().false_positive_rate(0.1), &["window(", "max_memory("]);
+    refused(&Filter::builder().max_memory(1 << 20), &["window("]);
+    refused(&Filter::builder().window(10), &["false_positive_rate(", "max_memory(", "shape("]);
+}
+
+#[test]
+fn windows_of_nothing_and_of_more_than_can_be_counted() {
+    refused(&promise().window(0), &["0 inserts", "1 to"]);
+    refused(&promise().window(u64::MAX), &[&u64::MAX.to_string(), &MAX_WINDOW.to_string()]);
+    let span = Duration::from_secs(1);
+    refused(&promise().time_window(span, 0), &["0 inserts"]);
+    refused(&promise().time_window(Duration::ZERO, 10), &["0 ms", "1 ms"]);
+    refused(&promise().time_window(Duration::MAX, 10), &["ms", &u64::MAX.to_string()]);
+    refused(&promise().time_window(Duration::from_millis(5), 10).shape(2, 6), &["5 ms", "6 generations"]);
+}
+
+#[test]
+fn rates_that_are_no_rates() {
+    for rate in [0.0, -0.1, 1.0, 2.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e-16] {
+        refused(&promise().false_positive_rate(rate), &["rate", "less than 1"]);
+    }
+    let error = refused(&promise().window(1 << 40).false_positive_rate(1e-9), &["1e-9", "64-bit"]);
+    let ConfigError::RateUnreachable { reachable, .. } = error else { panic!("{error}") };
+    promise().window(1 << 40).false_positive_rate(reachable).plan().expect("the remedy works");
+}
+
+#[test]
+fn slack_that_is_no_slack_and_slack_that_no_l_reaches() {
+    for slack in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        refused(&promise().max_slack(slack), &["slack", "more than 0"]);
+    }
+    let cases = [
+        promise().window(1_000_000).max_slack(0.0009),
+        promise().window(10).max_slack(0.05),
+        promise().max_slack(0.1).shape(3, 5),
+        promise().max_slack(0.1).shape(3, 5).layout(Layout::Blocks),
+        Filter::builder().window(1_000).max_slack(0.1).shape(3, 5),
+        promise().time_window(Duration::from_millis(9), 1_000).max_slack(0.1),
+    ];
+    for builder in cases {
+        let error = refused(&builder, &["slack", "or more can"]);
+        let ConfigError::SlackUnreachable { reachable, .. } = error else { panic!("{error}") };
+        builder.max_slack(reachable * 1.001).plan().expect("the remedy works");
+    }
+}
+
+#[test]
+fn shapes_the_format_cannot_hold() {
+    for (k, l) in [(0, 5), (5, 0), (512, 513), (u32::MAX, u32::MAX)] {
+        refused(&promise().shape(k, l), &[&format!("k={k} l={l}"), "1024"]);
+    }
+    for parts in [0, 65] {
+        refused(&promise().segment(Segment::Slices { parts }), &[&format!("{parts} parts"), "1 to 64"]);
+    }
+    for (block_bits, bits_per_block) in [(64, 3), (128, 4), (512, 16), (64, 0), (0, 1), (512, 32), (64, 64)] {
+        let segment = Segment::Blocks { block_bits, bits_per_block };
+        refused(
+            &promise().segment(segment),
+            &[&format!("{block_bits} bits with {bits_per_block}"), "64 or 512"],
+        );
+    }
+    let blocks = Segment::Blocks { block_bits: 64, bits_per_block: 4 };
+    refused(&promise().layout(Layout::Slices).segment(blocks), &["slices", "blocks"]);
+}
+
+#[test]
+fn an_overload_policy_without_a_clock() {
+    refused(&promise().overload(Overload::KeepRate), &["overload", "time_window("]);
+}
+
+#[test]
+fn memory_that_is_not_enough_says_what_is() {
+    let builder = promise().window(100_000).false_positive_rate(1e-4).max_memory(100_000);
+    let error = refused(&builder, &["max_memory is 100000", "window of at most", "rate of at least"]);
+    let ConfigError::MemoryTooSmall { needed_bytes, fitting_window, fitting_rate, .. } = error else {
+        panic!("{error}")
+    };
+    builder.clone().max_memory(needed_bytes).build().expect("the first remedy works");
+    builder.clone().window(fitting_window.unwrap()).build().expect("the second remedy works");
+    builder
+        .clone()
+        .false_positive_rate(fitting_rate.unwrap() * 1.001)
+        .build()
+        .expect("the third remedy works");
+    refused(&Filter::builder().window(1_000).max_memory(10), &["bytes are needed", "10"]);
+    refused(&Filter::builder().false_positive_rate(0.1).max_memory(3), &["bytes are needed", "3"]);
+    refused(&promise().max_memory(0), &["max_memory is 0"]);
+}
+
+#[test]
+fn memory_that_no_machine_has() {
+    refused(&promise().window(MAX_WINDOW), &["bytes cannot be allocated", "max_memory("]);
+}
+
+#[test]
+#[should_panic(expected = "3 items need as many answers, but the slice for them has 2")]
+fn a_batch_with_too_few_answers() {
+    promise().build().unwrap().contains_batch(&["a", "b", "c"], &mut [false; 2]);
+}

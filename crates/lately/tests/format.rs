@@ -1,0 +1,153 @@
+//! FORMAT.md, followed by hand: offsets, hashing and bit positions written down a second time, from the document
+//! alone. If this file and the crate disagree, one of them has changed the format.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{item, shapes, with_shape};
+use lately::{Filter, HashFunction, Overload, Segment, Shape};
+
+struct Parsed<'a>(&'a [u8]);
+
+impl Parsed<'_> {
+    fn u32(&self, offset: usize) -> u32 {
+        u32::from_le_bytes(self.0[offset..offset + 4].try_into().unwrap())
+    }
+
+    fn u64(&self, offset: usize) -> u64 {
+        u64::from_le_bytes(self.0[offset..offset + 8].try_into().unwrap())
+    }
+
+    fn segments(&self) -> u64 {
+        u64::from(self.u32(16) + self.u32(20))
+    }
+
+    fn is_set(&self, bit: u64) -> bool {
+        let words = 136 + 16 * self.segments();
+        self.u64((words + bit / 64 * 8) as usize) >> (bit % 64) & 1 == 1
+    }
+
+    /// The bits of an item in the segment at a ring position, counted from the first word.
+    fn bits(&self, hash: u64, position: u64) -> Vec<u64> {
+        let (b, cells) = (u64::from(self.u32(24)), self.u64(32));
+        match self.u32(12) {
+            1 => {
+                let segment = position * (b * cells).div_ceil(64) * 64;
+                (0..b)
+                    .map(|part| segment + part * cells + reduce(remix(hash, position * b + part), cells))
+                    .collect()
+            }
+            2 => {
+                let block_bits = u64::from(self.u32(28));
+                let part = block_bits / b;
+                let block = reduce(remix(hash, 2 * position), cells);
+                let choice = remix(hash, 2 * position + 1);
+                let start = (position * cells + block) * block_bits;
+                (0..b).map(|i| start + i * part + (choice >> (i * u64::from(part.ilog2()))) % part).collect()
+            }
+            other => panic!("layout {other}"),
+        }
+    }
+}
+
+fn remix(hash: u64, lane: u64) -> u64 {
+    let mixed = u128::from(hash ^ (lane + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)) * 0x243f_6a88_85a3_08d3;
+    (mixed as u64) ^ ((mixed >> 64) as u64)
+}
+
+fn reduce(value: u64, limit: u64) -> u64 {
+    ((u128::from(value) * u128::from(limit)) >> 64) as u64
+}
+
+#[test]
+fn an_inserted_item_sets_exactly_the_documented_bits() {
+    for shape in shapes() {
+        let k = u64::from(shape.required_matches);
+        for shifts in [0, 1, u64::from(shape.segments()) - 1, u64::from(shape.segments()) + 2] {
+            let builder = with_shape(&shape).time_window(Duration::from_secs(100), 300).seed(3);
+            let mut filter = builder.build().unwrap();
+            filter.advance_to(0);
+            for shift in 1..=shifts {
+                filter.advance_to((shift * 100_000).div_ceil(u64::from(shape.window_generations)));
+            }
+            filter.insert("item");
+            let bytes = filter.to_bytes();
+            let parsed = Parsed(&bytes);
+            assert_eq!(parsed.u64(104), shifts);
+            let hash = xxhash_rust::xxh3::xxh3_64_with_seed(b"item", 3);
+            let segments = parsed.segments();
+            let newest = (segments - shifts % segments) % segments;
+            let mut expected: Vec<u64> =
+                (0..k).flat_map(|age| parsed.bits(hash, (newest + age) % segments)).collect();
+            expected.sort_unstable();
+            let all = (bytes.len() as u64 - 136 - 16 * segments - 8) * 8;
+            let set: Vec<u64> = (0..all).filter(|&bit| parsed.is_set(bit)).collect();
+            assert_eq!(set, expected, "{shape} after {shifts} shifts");
+        }
+    }
+}
+
+#[test]
+fn header_fields_stand_where_the_document_says() {
+    let mut filter = Filter::builder()
+        .time_window(Duration::from_millis(700), 90)
+        .overload(Overload::KeepRate)
+        .shape(3, 7)
+        .segment(Segment::Blocks { block_bits: 512, bits_per_block: 4 })
+        .hash_function(HashFunction::SipHash13 { key: *b"ABCDEFGHIJKLMNOP" })
+        .build()
+        .unwrap();
+    filter.advance_to(1_000);
+    (0..15).for_each(|number| filter.insert(item(number)));
+    filter.advance_to(1_050);
+    filter.advance_to(1_234);
+    filter.advance_to(3);
+    let bytes = filter.to_bytes();
+    let parsed = Parsed(&bytes);
+    assert_eq!(&bytes[..8], b"LATELY\r\n");
+    let words = |offsets: &[usize]| offsets.iter().map(|&offset| parsed.u32(offset)).collect::<Vec<_>>();
+    // version, layout, k, l, b, B
+    assert_eq!(words(&[8, 12, 16, 20, 24, 28]), [1, 2, 3, 7, 4, 512]);
+    assert_eq!(parsed.u64(32), filter.plan().cells);
+    assert_eq!(parsed.u64(40), 13, "90 items over 7 generations, rounded up");
+    // window kind, overload
+    assert_eq!(words(&[48, 52]), [2, 2]);
+    assert_eq!((parsed.u64(56), parsed.u64(64)), (90, 700));
+    // hash, clock
+    assert_eq!(words(&[72, 76]), [2, 1]);
+    assert_eq!(&bytes[80..96], b"ABCDEFGHIJKLMNOP");
+    let statistics = filter.statistics();
+    assert_eq!(parsed.u64(96), 15);
+    assert_eq!(parsed.u64(104), statistics.generation);
+    assert_eq!(parsed.u64(112), 1_234);
+    assert_eq!((parsed.u64(120), parsed.u64(128)), (1, 1));
+    // One early shift at 1000, then the generations of 1100 and 1200.
+    let newest = 10 - (statistics.generation % 10) as usize;
+    let start = |age: usize| {
+        let offset = 136 + 16 * ((newest + age) % 10);
+        (parsed.u64(offset), parsed.u64(offset + 8))
+    };
+    assert_eq!([start(0), start(1), start(2), start(3)], [(15, 1_200), (15, 1_100), (13, 1_000), (0, 1_000)]);
+    let content = bytes.len() - 8;
+    assert_eq!(parsed.u64(content), xxhash_rust::xxh3::xxh3_64(&bytes[..content]));
+}
+
+#[test]
+fn hashes_have_their_published_values() {
+    let filter = Filter::builder().window(10).false_positive_rate(0.1).build().unwrap();
+    // XXH3's value for the empty input, from its specification's test vectors.
+    assert_eq!(filter.hash_of(""), 0x2d06_8005_38d3_94c2);
+    assert_eq!(HashFunction::Xxh3 { seed: 0 }.hash(b""), 0x2d06_8005_38d3_94c2);
+    // SipHash-1-3's for the reference implementation's key 00 01 .. 0f.
+    let key = core::array::from_fn(|i| i as u8);
+    let sip = HashFunction::SipHash13 { key };
+    assert_eq!(sip.hash(b"").to_le_bytes(), [0xdc, 0xc4, 0x0f, 0x05, 0x58, 0x01, 0xac, 0xab]);
+    assert_ne!(sip.hash(b"a"), HashFunction::SipHash13 { key: [0; 16] }.hash(b"a"));
+}
+
+#[test]
+fn shapes_print_as_the_documents_write_them() {
+    assert_eq!(Shape::slices(10, 7).to_string(), "k=10 l=7, slices of b=1");
+    assert_eq!(Shape::blocks(3, 5, 512, 4).to_string(), "k=3 l=5, blocks of B=512 b=4");
+}

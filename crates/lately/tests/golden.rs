@@ -1,0 +1,72 @@
+//! Promise 5: the same input gives the same filter, bit for bit, on every platform and version that shares the format
+//! version. A failure here means the format or the planner has changed; both are changes users must be told of.
+
+mod common;
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use common::{Random, item, shapes, with_shape};
+use lately::{Builder, Filter, HashFunction, Layout, Overload};
+
+/// A stream with repeats, pauses and steps back, and the digest of all answers and of the snapshot.
+fn digest(builder: &Builder) -> u64 {
+    let mut filter = builder.build().unwrap();
+    let mut random = Random(42);
+    let mut answers = Vec::new();
+    let mut now = 1_700_000_000_000;
+    for number in 0..5_000_u64 {
+        now += random.below(4);
+        filter.advance_to(now - random.below(2));
+        answers.push(u8::from(filter.check_and_insert(item(random.below(number + 1)))));
+        answers.push(u8::from(filter.check_or_insert(format!("order-{}", random.below(3_000)))));
+    }
+    answers.extend_from_slice(&filter.to_bytes());
+    xxhash_rust::xxh3::xxh3_64(&answers)
+}
+
+#[track_caller]
+fn assert_golden(actual: &str, expected: &str) {
+    assert!(actual.trim() == expected.trim(), "the format or the planner has changed; now it is:\n{actual}");
+}
+
+#[test]
+fn filters_of_a_given_shape_have_their_golden_digests() {
+    let mut actual = String::new();
+    for shape in shapes() {
+        let count = digest(&with_shape(&shape).window(700));
+        let time = digest(&with_shape(&shape).time_window(Duration::from_secs(2), 700));
+        writeln!(actual, "{shape}: {count:016x} {time:016x}").unwrap();
+    }
+    let base = Filter::builder().shape(3, 5).window(700);
+    writeln!(actual, "seed 1: {:016x}", digest(&base.clone().seed(1))).unwrap();
+    let sip = HashFunction::SipHash13 { key: *b"golden test key!" };
+    writeln!(actual, "siphash: {:016x}", digest(&base.hash_function(sip))).unwrap();
+    let keep_rate = Filter::builder().shape(3, 5).time_window(Duration::from_secs(2), 700);
+    writeln!(actual, "keep rate: {:016x}", digest(&keep_rate.overload(Overload::KeepRate))).unwrap();
+    assert_golden(&actual, include_str!("golden/filters.txt"));
+}
+
+#[test]
+fn plans_have_their_golden_sizes() {
+    let mut actual = String::new();
+    for layout in [None, Some(Layout::Slices), Some(Layout::Blocks)] {
+        for (window, rate, slack) in [
+            (100, 1e-2, None),
+            (10_000, 1e-3, Some(0.1)),
+            (1_000_000, 1e-4, None),
+            (1 << 33, 1e-6, Some(0.05)),
+        ] {
+            let builder = Filter::builder().window(window).false_positive_rate(rate);
+            let builder = slack.into_iter().fold(builder, Builder::max_slack);
+            let plan = layout.into_iter().fold(builder, Builder::layout).plan().unwrap();
+            writeln!(
+                actual,
+                "{window} {rate:e} {slack:?}: {} g={} cells={} bytes={}",
+                plan.shape, plan.items_per_generation, plan.cells, plan.memory_bytes
+            )
+            .unwrap();
+        }
+    }
+    assert_golden(&actual, include_str!("golden/plans.txt"));
+}

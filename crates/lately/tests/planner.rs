@@ -1,0 +1,170 @@
+//! The planner keeps its word: what it plans keeps the promise after all rounding, and little memory is to be had.
+
+mod common;
+
+use std::time::Duration;
+
+use lately::model::{Cells, Profile, bits_per_item};
+use lately::{Filter, Layout, MAX_SEGMENTS, Segment, Shape};
+
+#[test]
+fn the_rate_of_a_plan_is_at_most_the_rate_asked_for() {
+    for layout in [Layout::Slices, Layout::Blocks] {
+        for window in [1, 2, 3, 7, 10, 63, 100, 999, 1_000, 54_321, 1_000_000, 123_456_789, 1 << 40] {
+            for rate in [0.9, 0.5, 0.1, 0.01, 1e-3, 1e-4, 1e-6] {
+                let builder = Filter::builder().window(window).false_positive_rate(rate).layout(layout);
+                let plan = builder.plan().unwrap();
+                assert!(plan.false_positive_rate <= rate, "{window} {rate}: {plan:?}");
+                assert!(plan.guaranteed_items() >= window);
+                // Predicted again by the model alone, from the sizes in the plan.
+                let k = f64::from(plan.shape.required_matches);
+                let load = k * plan.items_per_generation as f64 / plan.cells as f64;
+                let profile = Profile::exact(&plan.shape, load, Cells::Exactly(plan.cells), 1.0);
+                assert!(profile.false_positive_rate() <= rate);
+                // Nothing is wasted where sizes are large enough not to be rounded much.
+                if window >= 1_000_000 {
+                    assert!(plan.false_positive_rate > 0.98 * rate, "{window} {rate}: {plan:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_slack_of_a_plan_is_at_most_the_slack_asked_for() {
+    for layout in [Layout::Slices, Layout::Blocks] {
+        for window in [20, 99, 1_000, 1_000_000] {
+            for slack in [0.06, 0.1, 0.3, 1.0, 2.0] {
+                let promise = Filter::builder().false_positive_rate(1e-3).max_slack(slack).layout(layout);
+                let counted = promise.clone().window(window).plan().unwrap();
+                assert!(counted.npws <= slack, "{window} {slack}: {counted:?}");
+                let timed = promise.time_window(Duration::from_secs(60), window).plan().unwrap();
+                assert!(timed.npws <= slack, "{window} {slack}: {timed:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn far_fewer_bits_than_the_papers_own_shapes() {
+    let best = Filter::builder().window(10_000_000).false_positive_rate(1e-3).max_slack(0.1);
+    let ours = best.layout(Layout::Slices).plan().unwrap();
+    assert!(ours.bits_per_item <= 23.0 && ours.npws <= 0.1, "{ours:?}");
+    // The paper's shapes for 0.001, as large as that rate really takes.
+    for (k, l) in [(10, 7), (11, 9), (12, 14), (13, 23), (14, 40)] {
+        let builder = Filter::builder().window(10_000_000).false_positive_rate(1e-3).shape(k, l);
+        let papers = builder.segment(Segment::Slices { parts: 1 }).plan().unwrap();
+        assert!((26.5..37.5).contains(&papers.bits_per_item), "({k}, {l}): {}", papers.bits_per_item);
+    }
+}
+
+/// The least bits per item of a layout over a plain grid, in the limit of many cells: no clever steps, no early end.
+fn least_bits_by_grid(layout: Layout, rate: f64, slack: f64) -> f64 {
+    let segments: Vec<Segment> = match layout {
+        Layout::Slices => (1..=40).map(|parts| Segment::Slices { parts }).collect(),
+        _ => [(64, 1), (64, 2), (64, 4), (64, 8), (64, 16), (512, 1), (512, 2), (512, 4), (512, 8)]
+            .map(|(block_bits, bits_per_block)| Segment::Blocks { block_bits, bits_per_block })
+            .to_vec(),
+    };
+    let mut least = f64::INFINITY;
+    for k in 1..=6 {
+        for l in 1..=60 {
+            for &segment in &segments {
+                let shape = Shape { required_matches: k, window_generations: l, segment };
+                let at = |load: f64| Profile::exact(&shape, load, Cells::Many, 1.0);
+                let cheap_enough = |load: f64| bits_per_item(&shape, load) < least;
+                // The largest load that keeps the rate, by bisection, unless even a worse one is too dear.
+                let (mut low, mut high) = (1e-4_f64, 1_000.0);
+                while high / low > 1.0005 && cheap_enough(high) {
+                    let middle: f64 = (low * high).sqrt();
+                    if at(middle).false_positive_rate() <= rate { low = middle } else { high = middle }
+                }
+                if cheap_enough(low) && at(low).npws() <= slack {
+                    least = bits_per_item(&shape, low);
+                }
+            }
+        }
+    }
+    least
+}
+
+#[test]
+fn the_chosen_plan_takes_at_most_two_percent_more_than_the_least() {
+    for layout in [Layout::Slices, Layout::Blocks] {
+        for (rate, slack) in [(0.1, 0.2), (1e-2, 0.1), (1e-3, 0.1), (1e-3, 1.0), (1e-5, 0.05)] {
+            // A large window that every small l divides, so that rounding plays no part.
+            let builder = Filter::builder().window(72_072_000_000).false_positive_rate(rate).max_slack(slack);
+            let plan = builder.layout(layout).plan().unwrap();
+            let least = least_bits_by_grid(layout, rate, slack);
+            let ratio = plan.bits_per_item / least;
+            assert!(
+                ratio < 1.0205,
+                "{layout} {rate} {slack}: {} against {least} ({ratio})",
+                plan.bits_per_item
+            );
+            assert!(ratio > 0.995, "the grid must contain what the planner finds: {ratio}");
+        }
+    }
+}
+
+#[test]
+fn plans_are_ranked_and_the_first_is_the_one_built() {
+    let builder = Filter::builder().window(100_000).false_positive_rate(1e-3).max_slack(0.1);
+    let plans = builder.plans().unwrap();
+    assert_eq!(builder.plan().unwrap(), plans[0]);
+    assert_eq!(builder.build().unwrap().plan(), plans[0]);
+    let least = plans.iter().map(|plan| plan.memory_bytes).min().unwrap();
+    assert!(plans[0].memory_bytes as f64 <= 1.02 * least as f64);
+    assert!(plans[1..].windows(2).all(|pair| pair[0].memory_bytes <= pair[1].memory_bytes));
+    for layout in [Layout::Slices, Layout::Blocks] {
+        assert!(plans.iter().filter(|plan| plan.layout() == layout).count() >= 5, "a choice of {layout}");
+    }
+    let kinds: std::collections::HashSet<_> =
+        plans.iter().map(|plan| (plan.layout(), plan.shape.required_matches)).collect();
+    assert_eq!(kinds.len(), plans.len(), "one plan of each layout and k");
+}
+
+#[test]
+fn memory_buys_the_best_rate_that_fits() {
+    for layout in [Layout::Slices, Layout::Blocks] {
+        let asked = Filter::builder().window(100_000).layout(layout);
+        let least = asked.clone().false_positive_rate(1e-3).plans().unwrap();
+        let least = least.iter().map(|plan| plan.memory_bytes).min().unwrap();
+        let bought = asked.max_memory(least).plan().unwrap();
+        assert!(bought.memory_bytes <= least);
+        assert!(bought.false_positive_rate <= 1.02e-3, "{bought:?}");
+    }
+}
+
+#[test]
+fn memory_buys_the_largest_window_that_fits() {
+    for memory in [2_000, 1 << 20, 1 << 33] {
+        let plan = Filter::builder().false_positive_rate(1e-3).max_memory(memory).plan().unwrap();
+        assert!(plan.memory_bytes <= memory && plan.false_positive_rate <= 1e-3);
+        let more = plan.window.items() + plan.window.items().div_ceil(20);
+        let refused = Filter::builder().window(more).false_positive_rate(1e-3).max_memory(memory).plan();
+        assert!(refused.is_err(), "5% more fits as well: {refused:?}");
+    }
+}
+
+#[test]
+fn a_shape_alone_is_the_papers_half_full_design() {
+    for (k, l) in [(4, 3), (10, 7), (12, 14), (21, 54)] {
+        let plan = Filter::builder().window(10_000_000).shape(k, l).plan().unwrap();
+        let exact = lately::model::metrics(lately::model::Model::Exact, &Shape::slices(k, l));
+        assert!((plan.false_positive_rate / exact.false_positive_rate - 1.0).abs() < 1e-3);
+        assert!((plan.bits_per_item / exact.bits_per_item - 1.0).abs() < 1e-3);
+        assert!((plan.npws / exact.npws - 1.0).abs() < 1e-3);
+        assert!((plan.accesses.absent / exact.accesses.absent - 1.0).abs() < 1e-3);
+    }
+}
+
+#[test]
+fn the_largest_shapes_can_be_built() {
+    for (k, l) in [(1, MAX_SEGMENTS - 1), (MAX_SEGMENTS - 1, 1), (100, 924)] {
+        let mut filter = Filter::builder().window(10_000).shape(k, l).build().unwrap();
+        (0..20_000_u64).for_each(|number| filter.insert(common::item(number)));
+        assert!((10_000..20_000).all(|number| filter.contains(common::item(number))));
+        assert!(Filter::from_bytes(&filter.to_bytes()).unwrap() == filter);
+    }
+}

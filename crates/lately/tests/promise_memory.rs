@@ -1,0 +1,48 @@
+//! Promise 4: memory is what the plan says, known before construction, and nothing is allocated afterwards.
+
+mod common;
+
+use std::time::Duration;
+
+use common::counting_allocator::CountingAllocator;
+use common::{item, shapes, with_shape};
+use lately::{Filter, Layout, Overload};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator::new();
+
+/// One test, because the allocator counts what other threads do too.
+#[test]
+fn memory_is_the_plans_and_never_grows() {
+    for shape in shapes() {
+        check(&with_shape(&shape).window(5_000));
+        check(&with_shape(&shape).time_window(Duration::from_secs(1), 5_000));
+    }
+    for layout in [Layout::Slices, Layout::Blocks] {
+        let promise = Filter::builder().false_positive_rate(1e-3).layout(layout);
+        check(&promise.clone().window(20_000));
+        check(&promise.clone().time_window(Duration::from_secs(9), 2_000));
+        check(&promise.time_window(Duration::from_secs(9), 2_000).overload(Overload::KeepRate));
+    }
+}
+
+fn check(builder: &lately::Builder) {
+    let plan = builder.plan().unwrap();
+    let (mut filter, built) = ALLOCATOR.watch(|| builder.build().unwrap());
+    assert_eq!(built.kept_bytes as u64, plan.memory_bytes, "{plan:?}");
+    assert_eq!(filter.statistics().memory_bytes, plan.memory_bytes);
+    let mut seen = [false; 16];
+    let ((), used) = ALLOCATOR.watch(|| {
+        for number in 0..30_000_u64 {
+            filter.advance_to(number / 3);
+            filter.check_and_insert(item(number));
+            filter.check_or_insert(item(number / 2));
+            filter.contains(item(number + 1));
+            filter.check_and_insert_batch(&[item(number); 16], &mut seen);
+            std::hint::black_box(filter.age_of(item(number)));
+        }
+        filter.advance_to(u64::MAX);
+        filter.clear();
+    });
+    assert_eq!(used.calls, 0, "{plan:?}: {used:?}");
+}

@@ -1,0 +1,221 @@
+//! Laws that hold for any sequence of operations, checked against an exact window.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{ExactWindow, item, shapes, with_shape};
+use lately::{Filter, Overload, Shape};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+#[derive(Clone, Debug)]
+enum Operation {
+    Insert(u64),
+    CheckAndInsert(u64),
+    CheckOrInsert(u64),
+    Batch(Vec<u64>),
+    BatchOfNew(Vec<u64>),
+    Advance(u64),
+    GoBack(u64),
+    Restore,
+    Clear,
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let number = || 0..300_u64;
+    let numbers = || prop::collection::vec(0..300_u64, 0..40);
+    prop_oneof![
+        6 => number().prop_map(Operation::Insert),
+        6 => number().prop_map(Operation::CheckAndInsert),
+        6 => number().prop_map(Operation::CheckOrInsert),
+        3 => numbers().prop_map(Operation::Batch),
+        3 => numbers().prop_map(Operation::BatchOfNew),
+        4 => (0..70_u64).prop_map(Operation::Advance),
+        1 => (0..5_000_u64).prop_map(Operation::Advance),
+        1 => (0..100_u64).prop_map(Operation::GoBack),
+        2 => Just(Operation::Restore),
+        1 => Just(Operation::Clear),
+    ]
+}
+
+fn shape() -> impl Strategy<Value = Shape> {
+    prop::sample::select(shapes())
+}
+
+/// A filter and the truth beside it.
+struct Pair {
+    filter: Filter,
+    exact: ExactWindow,
+    now_ms: u64,
+}
+
+impl Pair {
+    fn new(filter: Filter) -> Self {
+        Self { filter, exact: ExactWindow::default(), now_ms: 0 }
+    }
+
+    /// What may not be forgotten now.
+    fn guaranteed(&self) -> Vec<u64> {
+        match self.filter.guaranteed_span() {
+            // "Less than this long ago": the millisecond at the very end may be cut in two by an early shift.
+            Some(span) => {
+                self.exact.since((self.now_ms + 1).saturating_sub(span.as_millis() as u64)).collect()
+            }
+            None => self.exact.of_last(self.filter.guaranteed_window()).collect(),
+        }
+    }
+
+    fn check_one(&mut self, number: u64, every_sighting: bool) -> Result<(), TestCaseError> {
+        let known = self.guaranteed().contains(&number);
+        let reported = if every_sighting {
+            self.filter.check_and_insert(item(number))
+        } else {
+            self.filter.check_or_insert(item(number))
+        };
+        prop_assert!(reported || !known, "{number} passed though it is in the window");
+        if every_sighting || !reported {
+            self.exact.insert(number, self.now_ms);
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, operation: &Operation) -> Result<(), TestCaseError> {
+        match operation {
+            Operation::Insert(number) => {
+                self.filter.insert(item(*number));
+                self.exact.insert(*number, self.now_ms);
+            }
+            Operation::CheckAndInsert(number) => self.check_one(*number, true)?,
+            Operation::CheckOrInsert(number) => self.check_one(*number, false)?,
+            Operation::Batch(numbers) | Operation::BatchOfNew(numbers) => {
+                let every_sighting = matches!(operation, Operation::Batch(_));
+                let items: Vec<_> = numbers.iter().map(|&number| item(number)).collect();
+                let mut batched = self.filter.clone();
+                let mut seen = vec![false; items.len()];
+                if every_sighting {
+                    batched.check_and_insert_batch(&items, &mut seen);
+                } else {
+                    batched.check_or_insert_batch(&items, &mut seen);
+                }
+                for (&number, seen) in numbers.iter().zip(&seen) {
+                    prop_assert_eq!(
+                        *seen,
+                        self.filter.contains(item(number)),
+                        "a batch answers as one by one would"
+                    );
+                    self.check_one(number, every_sighting)?;
+                }
+                prop_assert!(batched == self.filter, "a batch leaves the same bits");
+            }
+            Operation::Advance(millis) => {
+                self.now_ms += millis;
+                self.filter.advance_to(self.now_ms);
+            }
+            Operation::GoBack(millis) => self.filter.advance_to(self.now_ms.saturating_sub(*millis)),
+            Operation::Restore => {
+                let restored = Filter::from_bytes(&self.filter.to_bytes());
+                let restored = restored.map_err(|error| TestCaseError::fail(error.to_string()))?;
+                prop_assert!(restored == self.filter);
+                self.filter = restored;
+            }
+            Operation::Clear => {
+                self.filter.clear();
+                self.filter.advance_to(self.now_ms);
+                self.exact = ExactWindow::default();
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&self) -> Result<(), TestCaseError> {
+        for number in self.guaranteed() {
+            prop_assert!(self.filter.contains(item(number)), "{number} is lost");
+            let age = self.filter.age_of(item(number));
+            prop_assert!(age.is_some(), "{number} has no age");
+            let since = self.exact.inserts_since(number).unwrap_or(0);
+            let age = age.unwrap().inserts;
+            prop_assert!(*age.start() <= since, "{number} is {since} old, said to be {age:?}");
+        }
+        Ok(())
+    }
+}
+
+fn run(filter: Filter, operations: &[Operation]) -> Result<(), TestCaseError> {
+    let mut pair = Pair::new(filter);
+    pair.filter.advance_to(0);
+    for operation in operations {
+        pair.apply(operation)?;
+        pair.check()?;
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 400,
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(17),
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn a_count_window_never_forgets(
+        shape in shape(), window in 1..200_u64, operations in prop::collection::vec(operation(), 1..150),
+    ) {
+        run(with_shape(&shape).window(window).build().unwrap(), &operations)?;
+    }
+
+    #[test]
+    fn a_time_window_never_forgets(
+        shape in shape(),
+        span in 14..2_000_u64,
+        capacity in 1..200_u64,
+        keep_rate in any::<bool>(),
+        operations in prop::collection::vec(operation(), 1..150),
+    ) {
+        let overload = if keep_rate { Overload::KeepRate } else { Overload::KeepWindow };
+        let window = with_shape(&shape).time_window(Duration::from_millis(span), capacity).overload(overload);
+        run(window.build().unwrap(), &operations)?;
+    }
+
+    #[test]
+    fn the_same_input_gives_the_same_filter_and_clearing_forgets_all_of_it(
+        shape in shape(), numbers in prop::collection::vec(any::<u64>(), 0..300),
+    ) {
+        let fresh = with_shape(&shape).window(50).build().unwrap();
+        let mut filter = fresh.clone();
+        numbers.iter().for_each(|&number| filter.insert(item(number)));
+        let first = filter.to_bytes();
+        filter.clear();
+        prop_assert!(filter == fresh);
+        numbers.iter().for_each(|&number| filter.insert(item(number)));
+        prop_assert_eq!(filter.to_bytes(), first);
+    }
+
+    #[test]
+    fn hashes_and_items_are_the_same_operations(numbers in prop::collection::vec(0..100_u64, 0..200)) {
+        let mut by_item = Filter::builder().window(40).false_positive_rate(0.01).build().unwrap();
+        let mut by_hash = by_item.clone();
+        let hashes: Vec<u64> = numbers.iter().map(|&number| by_item.hash_of(item(number))).collect();
+        let items: Vec<_> = numbers.iter().map(|&number| item(number)).collect();
+        let (mut seen_items, mut seen_hashes) = (vec![false; items.len()], vec![false; items.len()]);
+        by_item.check_and_insert_batch(&items, &mut seen_items);
+        by_hash.check_and_insert_hash_batch(&hashes, &mut seen_hashes);
+        prop_assert_eq!(&seen_items, &seen_hashes);
+        by_item.check_or_insert_batch(&items, &mut seen_items);
+        by_hash.check_or_insert_hash_batch(&hashes, &mut seen_hashes);
+        prop_assert_eq!(&seen_items, &seen_hashes);
+        by_item.insert_batch(&items);
+        by_hash.insert_hash_batch(&hashes);
+        by_item.contains_batch(&items, &mut seen_items);
+        by_hash.contains_hash_batch(&hashes, &mut seen_hashes);
+        prop_assert_eq!(&seen_items, &seen_hashes);
+        for &hash in &hashes {
+            prop_assert_eq!(by_item.check_and_insert_hash(hash), by_hash.check_and_insert_hash(hash));
+            prop_assert_eq!(by_item.check_or_insert_hash(hash), by_hash.check_or_insert_hash(hash));
+            prop_assert_eq!(by_item.age_of_hash(hash), by_hash.age_of_hash(hash));
+        }
+        prop_assert!(by_item == by_hash);
+    }
+}

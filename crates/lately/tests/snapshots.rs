@@ -1,0 +1,243 @@
+//! Snapshots: what is restored is what was saved, and nothing else is accepted.
+
+mod common;
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use common::counting_allocator::CountingAllocator;
+use common::{Random, item, shapes, with_shape};
+use lately::{FORMAT_VERSION, Filter, HashFunction, Overload, SnapshotError};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator::new();
+
+/// A filter of each kind, with something in it.
+fn filters() -> Vec<Filter> {
+    let mut filters = Vec::new();
+    for shape in shapes() {
+        let span = Duration::from_millis(500);
+        filters.push(with_shape(&shape).window(60).seed(99).build().unwrap());
+        filters.push(with_shape(&shape).time_window(span, 60).build().unwrap());
+        let keyed = HashFunction::SipHash13 { key: *b"0123456789abcdef" };
+        let overload = Overload::KeepRate;
+        let builder = with_shape(&shape).time_window(span, 60).overload(overload).hash_function(keyed);
+        filters.push(builder.build().unwrap());
+    }
+    for (number, filter) in (0..).zip(&mut filters) {
+        for n in 0..number * 7 {
+            filter.advance_to(1_000 + n * 3);
+            filter.insert(item(n));
+        }
+    }
+    filters
+}
+
+/// Replaces the checksum by the right one, so that what stands before it is looked at.
+fn with_right_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
+    let content = bytes.len() - 8;
+    let checksum = xxhash_rust::xxh3::xxh3_64(&bytes[..content]);
+    bytes[content..].copy_from_slice(&checksum.to_le_bytes());
+    bytes
+}
+
+#[test]
+fn what_is_restored_is_what_was_saved() {
+    for filter in filters() {
+        let bytes = filter.to_bytes();
+        let restored = Filter::from_bytes(&bytes).unwrap();
+        assert!(restored == filter);
+        assert_eq!(restored.to_bytes(), bytes);
+        assert_eq!(restored.statistics(), filter.statistics());
+        assert_eq!(restored.plan(), filter.plan());
+    }
+}
+
+#[test]
+fn a_snapshot_cut_off_at_any_length_is_refused() {
+    for filter in filters() {
+        let bytes = filter.to_bytes();
+        for length in 0..bytes.len() {
+            let error = Filter::from_bytes(&bytes[..length]).unwrap_err();
+            assert!(matches!(error, SnapshotError::Truncated { .. }), "{length}: {error}");
+        }
+    }
+}
+
+#[test]
+fn a_snapshot_with_any_bit_flipped_is_refused() {
+    for filter in filters() {
+        let mut bytes = filter.to_bytes();
+        for bit in 0..bytes.len() * 8 {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert!(Filter::from_bytes(&bytes).is_err(), "bit {bit} flipped");
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+}
+
+#[test]
+fn bytes_after_the_end_another_version_and_another_file_are_named() {
+    let bytes = filters()[10].to_bytes();
+    let mut longer = bytes.clone();
+    longer.extend_from_slice(b"xyz");
+    assert!(matches!(Filter::from_bytes(&longer), Err(SnapshotError::TrailingBytes { extra: 3 })));
+    let mut newer = bytes.clone();
+    newer[8] = 2;
+    let error = Filter::from_bytes(&newer).unwrap_err();
+    assert!(matches!(error, SnapshotError::Version { found: 2, supported: FORMAT_VERSION }));
+    assert!(matches!(Filter::from_bytes(b"PNG and so on"), Err(SnapshotError::Magic)));
+    assert!(matches!(Filter::from_bytes(b""), Err(SnapshotError::Truncated { found: 0, .. })));
+    let mut damaged = bytes;
+    let last_word = damaged.len() - 9;
+    damaged[last_word] ^= 1;
+    assert!(matches!(Filter::from_bytes(&damaged), Err(SnapshotError::Checksum { .. })));
+}
+
+#[test]
+fn a_header_that_claims_a_huge_size_is_refused_before_anything_is_allocated() {
+    for filter in filters() {
+        let bytes = filter.to_bytes();
+        for cells in [1 << 20, 1 << 40, 1 << 58, 1 << 61, u64::MAX / 64, u64::MAX] {
+            let mut huge = bytes.clone();
+            huge[32..40].copy_from_slice(&u64::to_le_bytes(cells));
+            let huge = with_right_checksum(huge);
+            let (decoded, allocated) = ALLOCATOR.watch(|| Filter::from_bytes(&huge).map(|_| ()));
+            assert!(decoded.is_err());
+            assert!(allocated.peak_bytes <= 4096, "{cells} cells: {allocated:?}");
+        }
+    }
+}
+
+/// Whatever decodes must be a filter that works: nothing here may panic.
+fn exercise(mut filter: Filter) {
+    filter.insert("a");
+    assert!(filter.contains("a"));
+    let latest = filter.statistics().latest_ms.unwrap_or(0);
+    filter.advance_to(latest.saturating_add(10));
+    (0..200).for_each(|number| filter.insert(item(number)));
+    filter.advance_to(u64::MAX);
+    filter.age_of("a");
+    filter.guaranteed_window();
+    filter.guaranteed_span();
+    filter.statistics();
+    assert!(Filter::from_bytes(&filter.to_bytes()).unwrap() == filter);
+    filter.clear();
+    assert!(!filter.contains("a"));
+}
+
+#[test]
+fn a_forged_header_is_refused_or_gives_a_filter_that_works() {
+    let mut random = Random(5);
+    let mut accepted = 0;
+    let header_and_starts = 136 + 16 * 4;
+    for filter in filters() {
+        let bytes = filter.to_bytes();
+        for _ in 0..3_000 {
+            let mut forged = bytes.clone();
+            for _ in 0..=random.below(3) {
+                let at = 8 + random.below(header_and_starts - 8) as usize;
+                if at < forged.len() {
+                    forged[at] = [0, 1, 2, 0x7f, 0x80, 0xff, random.next() as u8][random.below(7) as usize];
+                }
+            }
+            if let Ok(filter) = Filter::from_bytes(&with_right_checksum(forged)) {
+                accepted += 1;
+                exercise(filter);
+            }
+        }
+    }
+    assert!(accepted > 1_000, "the forger must get through sometimes, or this tests nothing: {accepted}");
+}
+
+#[test]
+fn forged_bits_after_the_last_part_of_a_segment_are_refused() {
+    // 3 parts of 5 bits: 49 bits of the word belong to no part.
+    let mut filter = Filter::builder()
+        .window(2)
+        .shape(1, 1)
+        .segment(lately::Segment::Slices { parts: 3 })
+        .build()
+        .unwrap();
+    filter.insert("a");
+    let bytes = filter.to_bytes();
+    let first_word = 136 + 2 * 16;
+    let used = 3 * filter.plan().cells;
+    assert!(used < 64 && used + 3 > 63, "the planner uses whole words: {used}");
+    let mut forged = bytes;
+    forged[first_word + 7] |= 0x80;
+    let error = Filter::from_bytes(&with_right_checksum(forged)).unwrap_err();
+    assert!(matches!(error, SnapshotError::Field { field: "words", .. }), "{error}");
+}
+
+fn temporary_directory(name: &str) -> PathBuf {
+    let directory = std::env::temp_dir().join(format!("lately-{name}-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&directory);
+    fs::create_dir_all(&directory).unwrap();
+    directory
+}
+
+#[test]
+fn files_are_replaced_whole_and_leave_nothing_beside_them() {
+    let directory = temporary_directory("replace");
+    let path = directory.join("seen.lately");
+    let mut filter = Filter::builder().window(1_000).false_positive_rate(0.01).build().unwrap();
+    for number in 0..5 {
+        filter.insert(item(number));
+        filter.save(&path).unwrap();
+        assert!(Filter::load(&path).unwrap() == filter);
+    }
+    assert_eq!(fs::read_dir(&directory).unwrap().count(), 1, "no temporary file stays");
+    fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn a_save_that_fails_names_the_file_and_leaves_the_old_one() {
+    let directory = temporary_directory("refused");
+    let filter = Filter::builder().window(10).false_positive_rate(0.01).build().unwrap();
+    let error = filter.save(directory.join("missing/seen.lately")).unwrap_err().to_string();
+    assert!(error.contains("missing/seen.lately"), "{error}");
+    let error = Filter::load(directory.join("nothing.lately")).unwrap_err().to_string();
+    assert!(error.contains("nothing.lately"), "{error}");
+    // A directory in the place of the file cannot be replaced by one.
+    let path = directory.join("occupied");
+    fs::create_dir(&path).unwrap();
+    assert!(filter.save(&path).is_err());
+    assert_eq!(fs::read_dir(&directory).unwrap().count(), 1, "the temporary file is removed");
+    fs::remove_dir_all(directory).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_stays_a_link_and_permissions_stay() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = temporary_directory("link");
+    let (target, link) = (directory.join("real.lately"), directory.join("link.lately"));
+    let mut filter = Filter::builder().window(10).false_positive_rate(0.01).build().unwrap();
+    filter.save(&target).unwrap();
+    fs::set_permissions(&target, fs::Permissions::from_mode(0o600)).unwrap();
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    filter.insert("more");
+    filter.save(&link).unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(Filter::load(&target).unwrap() == filter);
+    assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o777, 0o600);
+    fs::remove_dir_all(directory).unwrap();
+}
+
+#[cfg(feature = "serde")]
+#[test]
+fn filters_and_plans_go_through_serde() {
+    for filter in filters() {
+        let json = serde_json::to_string(&filter).unwrap();
+        let restored: Filter = serde_json::from_str(&json).unwrap();
+        assert!(restored == filter);
+        let plan: lately::Plan =
+            serde_json::from_str(&serde_json::to_string(&filter.plan()).unwrap()).unwrap();
+        assert_eq!(plan, filter.plan());
+        serde_json::to_string(&filter.statistics()).unwrap();
+    }
+    let error = serde_json::from_str::<Filter>("[76, 65, 84]").unwrap_err().to_string();
+    assert!(error.contains("cut off"), "{error}");
+}

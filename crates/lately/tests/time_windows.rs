@@ -1,0 +1,253 @@
+//! Time windows: the caller's clock, idle time, time that runs backwards, and overload.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{Random, fill_to_worst_moment, item, shapes, with_shape};
+use lately::{Filter, Layout, Overload, Shape};
+
+const START: u64 = 1_700_000_000_000;
+
+#[test]
+fn an_item_is_reported_for_the_whole_span_to_the_millisecond_from_every_phase() {
+    for shape in shapes() {
+        // A span that l does not divide, so that generations differ in length.
+        let span = 10 * u64::from(shape.window_generations) + 3;
+        let mut filter = with_shape(&shape).time_window(Duration::from_millis(span), 1_000).build().unwrap();
+        for phase in 0..2 * span {
+            filter.clear();
+            filter.advance_to(START + phase);
+            filter.insert("one");
+            for later in 0..=span {
+                filter.advance_to(START + phase + later);
+                assert!(
+                    filter.contains("one"),
+                    "{shape}: lost {later} ms after phase {phase} of a {span} ms span"
+                );
+            }
+            let slack =
+                span.div_ceil(u64::from(shape.window_generations)) * u64::from(shape.required_matches + 1);
+            filter.advance_to(START + phase + span + slack);
+            assert!(!filter.contains("one"), "{shape}: still there past window and slack");
+        }
+    }
+}
+
+#[test]
+fn an_idle_filter_expires_everything_in_a_bounded_number_of_shifts() {
+    for shape in shapes() {
+        let five_hundred_years = 500 * 365 * 86_400_000;
+        for gap in [100_000, five_hundred_years, u64::MAX - START] {
+            let mut filter = with_shape(&shape).time_window(Duration::from_secs(1), 1_000).build().unwrap();
+            filter.advance_to(START);
+            (0..500).for_each(|number| filter.insert(item(number)));
+            let before = filter.statistics().generation;
+            filter.advance_to(START + gap);
+            let statistics = filter.statistics();
+            assert!(statistics.generation - before <= u64::from(shape.segments()));
+            assert!(statistics.fill_by_age.iter().all(|&fill| fill == 0.0), "{shape} after {gap} ms");
+            assert!((0..500).all(|number| !filter.contains(item(number))));
+            filter.insert("after");
+            assert!(filter.contains("after"));
+        }
+    }
+}
+
+#[test]
+fn time_that_runs_backwards_is_counted_and_counts_as_the_latest_seen() {
+    let build = || Filter::builder().time_window(Duration::from_millis(100), 50).shape(2, 5).build().unwrap();
+    let mut filter = build();
+    filter.advance_to(START);
+    filter.insert("a");
+    let mut steady = filter.clone();
+    filter.advance_to(START - 1);
+    filter.advance_to(0);
+    assert_eq!(filter.statistics().backward_steps, 2);
+    assert_eq!(filter.statistics().latest_ms, Some(START));
+    filter.insert("b");
+    steady.insert("b");
+    filter.advance_to(START + 60);
+    steady.advance_to(START + 60);
+    assert_eq!(filter.statistics().fill_by_age, steady.statistics().fill_by_age);
+    assert_eq!(steady.statistics().backward_steps, 0);
+}
+
+#[test]
+fn many_small_steps_of_time_are_one_large_step() {
+    let build = || {
+        let builder = Filter::builder().time_window(Duration::from_millis(997), 1_000);
+        builder.false_positive_rate(1e-3).build().unwrap()
+    };
+    let (mut small, mut large) = (build(), build());
+    for filter in [&mut small, &mut large] {
+        filter.advance_to(START);
+        (0..300).for_each(|number| filter.insert(item(number)));
+    }
+    (START..=START + 700).for_each(|now| small.advance_to(now));
+    large.advance_to(START + 700);
+    assert!(small == large, "no time may be lost to rounding");
+}
+
+#[test]
+fn items_inserted_before_the_clock_is_set_count_as_inserted_when_it_is() {
+    let mut filter =
+        Filter::builder().time_window(Duration::from_millis(100), 50).shape(2, 5).build().unwrap();
+    filter.insert("early");
+    filter.advance_to(START);
+    filter.advance_to(START + 100);
+    assert!(filter.contains("early"));
+    assert!(filter.age_of("early").unwrap().millis.unwrap().contains(&100));
+}
+
+#[test]
+fn the_end_of_time_is_a_time_like_any_other() {
+    for shape in shapes() {
+        let mut filter = with_shape(&shape).time_window(Duration::from_millis(64), 100).build().unwrap();
+        filter.advance_to(u64::MAX - 64);
+        filter.insert("late");
+        for now in u64::MAX - 64..=u64::MAX {
+            filter.advance_to(now);
+            assert!(filter.contains("late"));
+        }
+        filter.advance_to(u64::MAX);
+        filter.insert("last");
+        assert!(filter.contains("last") && Filter::from_bytes(&filter.to_bytes()).unwrap() == filter);
+    }
+}
+
+#[test]
+fn a_span_of_any_length_can_be_asked_for() {
+    let shortest =
+        Filter::builder().time_window(Duration::from_nanos(1), 5).false_positive_rate(0.01).build().unwrap();
+    assert_eq!(shortest.guaranteed_span(), Some(Duration::from_millis(1)), "rounded up to a millisecond");
+    let longest = Duration::from_millis(u64::MAX);
+    let mut filter = Filter::builder().time_window(longest, 5).false_positive_rate(0.01).build().unwrap();
+    filter.advance_to(0);
+    filter.insert("kept");
+    filter.advance_to(u64::MAX);
+    assert!(filter.contains("kept"));
+}
+
+#[test]
+fn an_overloaded_window_that_keeps_its_span_forgets_nothing_and_lets_the_rate_rise() {
+    for layout in [Layout::Slices, Layout::Blocks] {
+        let builder = Filter::builder().time_window(Duration::from_secs(1), 2_000);
+        let mut filter = builder.false_positive_rate(1e-3).layout(layout).build().unwrap();
+        filter.advance_to(START);
+        (0..10_000).for_each(|number| filter.insert(item(number)));
+        let statistics = filter.statistics();
+        assert_eq!(statistics.overloaded_generations, 1, "one generation, counted once");
+        assert!(statistics.estimated_false_positive_rate > 1e-2, "the rise is visible");
+        filter.advance_to(START + 1_000);
+        assert!((0..10_000).all(|number| filter.contains(item(number))));
+        assert_eq!(filter.guaranteed_span(), Some(Duration::from_secs(1)));
+    }
+}
+
+#[test]
+fn an_overloaded_window_that_keeps_its_rate_shortens_the_span_and_says_so() {
+    for layout in [Layout::Slices, Layout::Blocks] {
+        let builder =
+            Filter::builder().time_window(Duration::from_secs(1), 2_000).overload(Overload::KeepRate);
+        let mut filter = builder.false_positive_rate(1e-2).layout(layout).build().unwrap();
+        let g = filter.plan().items_per_generation;
+        filter.advance_to(START);
+        let mut inserted_at = Vec::new();
+        let mut random = Random(1);
+        // Twice the capacity, evenly: the window must halve, about.
+        for number in 0..12_000_u64 {
+            let now = START + number / 4;
+            filter.advance_to(now);
+            filter.insert(item(number));
+            inserted_at.push(now);
+            if random.below(50) == 0 {
+                let span = filter.guaranteed_span().unwrap().as_millis() as u64;
+                let oldest = inserted_at.partition_point(|&at| at + span <= now);
+                assert!(
+                    (oldest as u64..=number).all(|old| filter.contains(item(old))),
+                    "{layout} at {number}"
+                );
+            }
+        }
+        let statistics = filter.statistics();
+        assert!(statistics.overloaded_generations >= 12_000 / g / 3);
+        assert!(statistics.estimated_false_positive_rate < 1.2e-2, "{statistics:?}");
+        let span = filter.guaranteed_span().unwrap();
+        assert!(span < Duration::from_millis(700) && span > Duration::from_millis(250), "{span:?}");
+        // Once the burst has passed, the whole span is back.
+        filter.advance_to(START + 10_000);
+        filter.advance_to(START + 11_000);
+        assert_eq!(filter.guaranteed_span(), Some(Duration::from_secs(1)));
+    }
+}
+
+#[test]
+fn a_time_window_at_capacity_keeps_its_rate() {
+    for layout in [Layout::Slices, Layout::Blocks] {
+        let builder = Filter::builder().time_window(Duration::from_secs(60), 60_000);
+        let mut filter = builder.false_positive_rate(1e-3).layout(layout).build().unwrap();
+        for number in 0..200_000 {
+            filter.advance_to(START + number);
+            filter.insert(item(number));
+        }
+        let statistics = filter.statistics();
+        assert_eq!(statistics.overloaded_generations, 0, "one item a millisecond is the capacity");
+        let trials = 2_000_000;
+        let strangers = (1 << 60)..(1 << 60) + trials;
+        let reported = strangers.filter(|&number| filter.contains(item(number))).count() as u64;
+        assert!(reported < trials / 1_000 + 5 * 45, "{layout}: {reported} of {trials}");
+    }
+}
+
+#[test]
+fn ages_are_ranges_of_inserts_and_of_milliseconds_that_contain_the_truth() {
+    let mut filter = Filter::builder()
+        .time_window(Duration::from_secs(1), 1_000)
+        .false_positive_rate(1e-9)
+        .build()
+        .unwrap();
+    for number in 0..3_000_u64 {
+        filter.advance_to(START + number);
+        filter.insert(item(number));
+        let old = number.saturating_sub(number % 900);
+        let age = filter.age_of(item(old)).unwrap();
+        assert!(age.inserts.contains(&(number - old)), "{age:?} but {}", number - old);
+        assert!(age.millis.clone().unwrap().contains(&(number - old)), "{age:?} but {}", number - old);
+        let width = age.inserts.end() - age.inserts.start();
+        assert!(width <= 2 * filter.plan().items_per_generation, "{age:?} says too little");
+    }
+    assert_eq!(filter.age_of("never"), None);
+}
+
+#[test]
+fn a_count_window_has_no_clock() {
+    let mut filter = Filter::builder().window(10).false_positive_rate(0.01).build().unwrap();
+    filter.insert("a");
+    let before = filter.clone();
+    filter.advance_to(u64::MAX);
+    filter.advance_to(0);
+    assert!(filter == before);
+    assert_eq!(filter.guaranteed_span(), None);
+    assert_eq!(filter.age_of("a").unwrap().millis, None);
+}
+
+#[test]
+fn distinct_items_are_estimated() {
+    for shape in
+        [Shape::slices(10, 7), Shape::slices(1, 9), Shape::blocks(3, 5, 512, 4), Shape::blocks(2, 5, 64, 4)]
+    {
+        let mut filter = with_shape(&shape).window(50_000).build().unwrap();
+        assert!(filter.statistics().estimated_distinct_items.abs() < 1e-9);
+        let half = filter.plan().items_per_generation / 2;
+        // Every item twice in a row: half as many distinct ones as inserts.
+        (0..40_000).for_each(|number| filter.insert(item(number / 2)));
+        let estimate = filter.statistics().estimated_distinct_items;
+        assert!((estimate / 20_000.0 - 1.0).abs() < 0.03, "{shape}: {estimate}");
+        filter.clear();
+        fill_to_worst_moment(&mut filter, 0);
+        (0..half).for_each(|number| filter.insert(item(1 << 50 | number)));
+        let estimate = filter.statistics().estimated_distinct_items;
+        assert!((estimate / 50_000.0 - 1.0).abs() < 0.03, "{shape}: {estimate}");
+    }
+}
