@@ -6,7 +6,7 @@ use core::time::Duration;
 use crate::error::ConfigError;
 use crate::filter::Filter;
 use crate::hash::HashFunction;
-use crate::plan::{Plan, Request};
+use crate::plan::{Plan, Prefer, Request};
 use crate::shape::{Layout, Segment};
 use crate::window::{Overload, Window};
 
@@ -38,6 +38,7 @@ pub struct Builder {
     shape: Option<(u32, u32)>,
     segment: Option<Segment>,
     max_memory: Option<u64>,
+    prefer: Prefer,
     hash_function: HashFunction,
 }
 
@@ -83,6 +84,23 @@ impl Builder {
     /// it the planner aims at [`DEFAULT_SLACK`](crate::DEFAULT_SLACK).
     pub fn max_slack(mut self, slack: f64) -> Self {
         self.max_slack = Some(slack);
+        self
+    }
+
+    /// What the planner minimises: memory accesses within twice the least memory (the default), or memory.
+    ///
+    /// ```
+    /// use lately::{Filter, Layout, Prefer};
+    ///
+    /// let promise = Filter::builder().window(1_000_000).false_positive_rate(1e-3);
+    /// let fast = promise.clone().prefer(Prefer::Speed).plan()?;
+    /// let small = promise.prefer(Prefer::Memory).plan()?;
+    /// assert_eq!(fast.layout(), Layout::Rows);
+    /// assert!(fast.accesses.absent < small.accesses.absent && small.memory_bytes < fast.memory_bytes);
+    /// # Ok::<(), lately::ConfigError>(())
+    /// ```
+    pub fn prefer(mut self, prefer: Prefer) -> Self {
+        self.prefer = prefer;
         self
     }
 
@@ -150,8 +168,8 @@ impl Builder {
         self.request()?.dimensions().map(|dimensions| Plan::of(&dimensions))
     }
 
-    /// Ranked plans for the promise. The first is what [`build`](Self::build) takes: of all within 2% of the least
-    /// memory, the one with the fewest memory accesses. Then, by memory, the best of each other layout and k.
+    /// Ranked plans for the promise. The first is what [`build`](Self::build) takes; see [`Prefer`]. Then, by memory, the
+    /// best of each other layout and k (of rows: of each row size).
     ///
     /// # Errors
     /// As [`build`](Self::build).
@@ -187,6 +205,7 @@ impl Builder {
             shape: self.shape,
             segment: self.segment,
             max_memory: self.max_memory,
+            prefer: self.prefer,
         })
     }
 }

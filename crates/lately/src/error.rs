@@ -103,6 +103,16 @@ pub enum ConfigError {
         /// b.
         bits_per_block: u32,
     },
+    /// Rows that cannot hold the segments.
+    #[error("rows of {row_bytes} bytes cannot hold {segments} segments of {parts} parts: a row has 64, 128 or 256 bytes, a segment at least 1 part, and (k + l) * parts is at most 31 in 64 bytes and 63 in the others")]
+    Row {
+        /// Bytes in a row.
+        row_bytes: u32,
+        /// b.
+        parts: u32,
+        /// k + l.
+        segments: u32,
+    },
     /// A segment that is not of the layout asked for.
     #[error(
         "the segment asked for belongs to the layout {segment}, but the layout asked for is {layout}: leave out one of the two"

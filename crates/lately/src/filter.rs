@@ -4,10 +4,12 @@ use core::fmt;
 use core::time::Duration;
 
 use crate::ageing::{AgeRange, Ageing, Full};
+use crate::batch::Insert;
 use crate::builder::Builder;
 use crate::error::ConfigError;
 use crate::hash::HashFunction;
 use crate::layout::Memory;
+use crate::layout::kernel::Instructions;
 use crate::plan::{Dimensions, Plan};
 use crate::query;
 use crate::ring::{Age, Ring};
@@ -32,13 +34,26 @@ use crate::window::Window;
 /// }
 /// # Ok::<(), lately::ConfigError>(())
 /// ```
-#[derive(Clone, PartialEq)]
+#[derive(Clone)]
 pub struct Filter {
     pub(crate) dimensions: Dimensions,
     pub(crate) hash_function: HashFunction,
     pub(crate) ring: Ring,
     pub(crate) ageing: Ageing,
     pub(crate) memory: Memory,
+    /// How it computes, not what: no part of its state.
+    pub(crate) instructions: Instructions,
+}
+
+/// Equal filters have the same state, bit for bit.
+impl PartialEq for Filter {
+    fn eq(&self, other: &Self) -> bool {
+        let state = |filter: &Self| (filter.dimensions, filter.hash_function);
+        state(self) == state(other)
+            && self.ring == other.ring
+            && self.ageing == other.ageing
+            && self.memory == other.memory
+    }
 }
 
 impl Filter {
@@ -53,10 +68,10 @@ impl Filter {
     ) -> Result<Self, ConfigError> {
         let Dimensions { window, shape, items_per_generation, cells, memory_bytes } = dimensions;
         let refused = ConfigError::Allocation { bytes: memory_bytes };
-        let memory = Memory::allocate(&shape, cells).ok_or(refused)?;
         let ring = Ring::new(shape.required_matches, shape.window_generations);
+        let memory = Memory::allocate(&shape, cells, &ring).ok_or(refused)?;
         let ageing = Ageing::new(window, items_per_generation, &ring);
-        Ok(Self { dimensions, hash_function, ring, ageing, memory })
+        Ok(Self { dimensions, hash_function, ring, ageing, memory, instructions: Instructions::detect() })
     }
 
     /// The hash this filter gives to an item: `contains(item)` is `contains_hash(hash_of(item))`.
@@ -68,17 +83,13 @@ impl Filter {
     /// [`insert`](Self::insert) for a hash of the caller's.
     #[inline]
     pub fn insert_hash(&mut self, hash: u64) {
-        if self.ageing.is_full() {
-            self.start_generation_if_due();
-        }
-        self.memory.insert(hash, &self.ring);
-        self.ageing.count_insert();
+        self.run(Insert, hash);
     }
 
     /// [`contains`](Self::contains) for a hash of the caller's.
     #[inline]
     pub fn contains_hash(&self, hash: u64) -> bool {
-        self.memory.contains(hash, &self.ring)
+        self.run_query(hash)
     }
 
     /// How long ago the item was last inserted, or `None` if the filter does not know it.
@@ -140,8 +151,10 @@ impl Filter {
 
     /// Forgets everything; the filter is as new, its clock unset.
     pub fn clear(&mut self) {
-        self.memory.segments_mut().words_mut().fill(0);
         self.ring = Ring::new(self.ring.required_matches(), self.ring.window_generations());
+        let segments = self.memory.segments_mut();
+        segments.words_mut().fill(0);
+        segments.ring_was_set(&self.ring);
         self.ageing.clear();
     }
 
@@ -183,13 +196,19 @@ impl Filter {
         self.hash_function
     }
 
+    /// Computes without SIMD from now on: slower, with the same bits. For tests.
+    #[doc(hidden)]
+    pub fn use_portable_instructions(&mut self) {
+        self.instructions = Instructions::Portable;
+    }
+
     /// What the filter has been through and what its bits say now. Reads all of its memory.
     pub fn statistics(&self) -> Statistics {
         Statistics::of(self)
     }
 
     #[cold]
-    fn start_generation_if_due(&mut self) {
+    pub(crate) fn start_generation_if_due(&mut self) {
         match self.ageing.on_full() {
             Full::StartGeneration => self.start_generation(self.ageing.now_or_zero()),
             Full::Continue => {}

@@ -61,13 +61,14 @@
 //! `serde` adds `Serialize` and `Deserialize`.
 
 #![no_std]
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
 mod ageing;
+mod batch;
 mod builder;
 mod error;
 #[cfg(feature = "std")]
@@ -92,7 +93,7 @@ pub use builder::Builder;
 pub use error::{ConfigError, SnapshotError};
 pub use filter::Filter;
 pub use hash::HashFunction;
-pub use plan::{DEFAULT_SLACK, MAX_WINDOW, MIN_RATE, Plan};
+pub use plan::{DEFAULT_SLACK, MAX_WINDOW, MIN_RATE, Plan, Prefer};
 pub use shape::{Layout, MAX_PARTS, MAX_SEGMENTS, Segment, Shape};
 pub use snapshot::FORMAT_VERSION;
 pub use statistics::Statistics;

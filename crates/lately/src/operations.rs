@@ -1,6 +1,9 @@
-//! The filter's operations on items, on hashes, and on many of either. All are made of
-//! [`insert_hash`](Filter::insert_hash) and [`contains_hash`](Filter::contains_hash).
+//! The filter's operations on items, on hashes, and on many of either.
+//!
+//! A batch answers and leaves the filter exactly as the same calls one by one, in order. It is faster: the memory of
+//! later items is fetched while earlier ones are handled.
 
+use crate::batch::{CheckAndInsert, CheckOrInsert, Insert};
 use crate::filter::Filter;
 
 impl Filter {
@@ -35,24 +38,19 @@ impl Filter {
     /// [`check_and_insert`](Self::check_and_insert) for a hash of the caller's.
     #[inline]
     pub fn check_and_insert_hash(&mut self, hash: u64) -> bool {
-        let seen = self.contains_hash(hash);
-        self.insert_hash(hash);
-        seen
+        self.run(CheckAndInsert, hash)
     }
 
     /// [`check_or_insert`](Self::check_or_insert) for a hash of the caller's.
     #[inline]
     pub fn check_or_insert_hash(&mut self, hash: u64) -> bool {
-        let seen = self.contains_hash(hash);
-        if !seen {
-            self.insert_hash(hash);
-        }
-        seen
+        self.run(CheckOrInsert, hash)
     }
 
     /// [`insert`](Self::insert) for each item, in order.
     pub fn insert_batch<T: AsRef<[u8]>>(&mut self, items: &[T]) {
-        items.iter().for_each(|item| self.insert(item));
+        let hash_function = self.hash_function;
+        self.run_batch(Insert, items.len(), |i| hash_function.hash(items[i].as_ref()), |_, _| {});
     }
 
     /// [`contains`](Self::contains) for each item, answered in the same place of `seen`.
@@ -69,7 +67,8 @@ impl Filter {
     /// # Ok::<(), lately::ConfigError>(())
     /// ```
     pub fn contains_batch<T: AsRef<[u8]>>(&self, items: &[T], seen: &mut [bool]) {
-        answer_each(items, seen, |item| self.contains(item));
+        check_lengths(items, seen);
+        self.run_batch_query(items.len(), |i| self.hash_of(&items[i]), |i, answer| seen[i] = answer);
     }
 
     /// [`check_and_insert`](Self::check_and_insert) for each item in order, answered in the same place of `seen`.
@@ -77,7 +76,10 @@ impl Filter {
     /// # Panics
     /// If `items` and `seen` differ in length.
     pub fn check_and_insert_batch<T: AsRef<[u8]>>(&mut self, items: &[T], seen: &mut [bool]) {
-        answer_each(items, seen, |item| self.check_and_insert(item));
+        check_lengths(items, seen);
+        let hash_function = self.hash_function;
+        let hash_at = |i: usize| hash_function.hash(items[i].as_ref());
+        self.run_batch(CheckAndInsert, items.len(), hash_at, |i, answer| seen[i] = answer);
     }
 
     /// [`check_or_insert`](Self::check_or_insert) for each item in order, answered in the same place of `seen`.
@@ -85,12 +87,15 @@ impl Filter {
     /// # Panics
     /// If `items` and `seen` differ in length.
     pub fn check_or_insert_batch<T: AsRef<[u8]>>(&mut self, items: &[T], seen: &mut [bool]) {
-        answer_each(items, seen, |item| self.check_or_insert(item));
+        check_lengths(items, seen);
+        let hash_function = self.hash_function;
+        let hash_at = |i: usize| hash_function.hash(items[i].as_ref());
+        self.run_batch(CheckOrInsert, items.len(), hash_at, |i, answer| seen[i] = answer);
     }
 
     /// [`insert_hash`](Self::insert_hash) for each hash, in order.
     pub fn insert_hash_batch(&mut self, hashes: &[u64]) {
-        hashes.iter().for_each(|&hash| self.insert_hash(hash));
+        self.run_batch(Insert, hashes.len(), |i| hashes[i], |_, _| {});
     }
 
     /// [`contains_batch`](Self::contains_batch) for hashes of the caller's.
@@ -98,7 +103,8 @@ impl Filter {
     /// # Panics
     /// If `hashes` and `seen` differ in length.
     pub fn contains_hash_batch(&self, hashes: &[u64], seen: &mut [bool]) {
-        answer_each(hashes, seen, |&hash| self.contains_hash(hash));
+        check_lengths(hashes, seen);
+        self.run_batch_query(hashes.len(), |i| hashes[i], |i, answer| seen[i] = answer);
     }
 
     /// [`check_and_insert_batch`](Self::check_and_insert_batch) for hashes of the caller's.
@@ -106,7 +112,8 @@ impl Filter {
     /// # Panics
     /// If `hashes` and `seen` differ in length.
     pub fn check_and_insert_hash_batch(&mut self, hashes: &[u64], seen: &mut [bool]) {
-        answer_each(hashes, seen, |&hash| self.check_and_insert_hash(hash));
+        check_lengths(hashes, seen);
+        self.run_batch(CheckAndInsert, hashes.len(), |i| hashes[i], |i, answer| seen[i] = answer);
     }
 
     /// [`check_or_insert_batch`](Self::check_or_insert_batch) for hashes of the caller's.
@@ -114,19 +121,16 @@ impl Filter {
     /// # Panics
     /// If `hashes` and `seen` differ in length.
     pub fn check_or_insert_hash_batch(&mut self, hashes: &[u64], seen: &mut [bool]) {
-        answer_each(hashes, seen, |&hash| self.check_or_insert_hash(hash));
+        check_lengths(hashes, seen);
+        self.run_batch(CheckOrInsert, hashes.len(), |i| hashes[i], |i, answer| seen[i] = answer);
     }
 }
 
-#[inline]
-fn answer_each<T>(asked: &[T], seen: &mut [bool], mut answer: impl FnMut(&T) -> bool) {
+fn check_lengths<T>(asked: &[T], seen: &[bool]) {
     assert!(
         asked.len() == seen.len(),
         "{} items need as many answers, but the slice for them has {}",
         asked.len(),
         seen.len()
     );
-    for (asked, seen) in asked.iter().zip(seen) {
-        *seen = answer(asked);
-    }
 }

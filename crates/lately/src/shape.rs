@@ -21,6 +21,9 @@ pub enum Layout {
     /// The paper's APBBF: each segment is a blocked Bloom filter, and an item sets a few bits in one block.
     /// The fewest memory accesses.
     Blocks,
+    /// All segments of an item side by side in one row: one memory access for an insert, a hit and a miss alike. The
+    /// fastest.
+    Rows,
 }
 
 impl fmt::Display for Layout {
@@ -28,6 +31,7 @@ impl fmt::Display for Layout {
         f.write_str(match self {
             Self::Slices => "slices",
             Self::Blocks => "blocks",
+            Self::Rows => "rows",
         })
     }
 }
@@ -51,6 +55,14 @@ pub enum Segment {
         /// b: 1, 2, 4, 8 or 16, as far as `b * log2(B / b)` bits fit into one 64-bit hash.
         bits_per_block: u32,
     },
+    /// Rows of `row_bytes` bytes that hold a piece of every segment: `parts` parts of 16 bits (32 in rows of 256
+    /// bytes). An item picks one row and sets one bit in each part of the segments it writes. A cell is one row.
+    Rows {
+        /// 64, 128 or 256: one, two or four cache lines.
+        row_bytes: u32,
+        /// b, at least 1; (k + l) * b is at most 31 in rows of 64 bytes, else 63.
+        parts: u32,
+    },
 }
 
 impl Segment {
@@ -59,22 +71,7 @@ impl Segment {
         match self {
             Self::Slices { .. } => Layout::Slices,
             Self::Blocks { .. } => Layout::Blocks,
-        }
-    }
-
-    /// Bits of memory for one cell, over all parts.
-    pub(crate) fn bits_per_cell(&self) -> u32 {
-        match *self {
-            Self::Slices { parts } => parts,
-            Self::Blocks { block_bits, .. } => block_bits,
-        }
-    }
-
-    /// Memory accesses of an insert in one segment.
-    pub(crate) fn accesses_per_insert(&self) -> u32 {
-        match *self {
-            Self::Slices { parts } => parts,
-            Self::Blocks { .. } => 1,
+            Self::Rows { .. } => Layout::Rows,
         }
     }
 
@@ -103,7 +100,10 @@ impl Segment {
                     Err(ConfigError::Block { block_bits, bits_per_block })
                 }
             }
-            Self::Slices { .. } => Ok(()),
+            Self::Rows { row_bytes, parts } if !matches!(row_bytes, 64 | 128 | 256) || parts == 0 || parts > 31 => {
+                Err(ConfigError::Row { row_bytes, parts, segments: 1 })
+            }
+            Self::Slices { .. } | Self::Rows { .. } => Ok(()),
         }
     }
 }
@@ -115,6 +115,7 @@ impl fmt::Display for Segment {
             Self::Blocks { block_bits, bits_per_block } => {
                 write!(f, "blocks of B={block_bits} b={bits_per_block}")
             }
+            Self::Rows { row_bytes, parts } => write!(f, "rows of {row_bytes} bytes b={parts}"),
         }
     }
 }
@@ -154,7 +155,11 @@ impl Shape {
 
     /// Memory accesses of an insert.
     pub(crate) fn accesses_per_insert(&self) -> u32 {
-        self.required_matches * self.segment.accesses_per_insert()
+        match self.segment {
+            Segment::Slices { parts } => self.required_matches * parts,
+            Segment::Blocks { .. } => self.required_matches,
+            Segment::Rows { .. } => 1,
+        }
     }
 
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
@@ -165,7 +170,36 @@ impl Shape {
                 window_generations: self.window_generations,
             });
         }
-        self.segment.check()
+        self.segment.check()?;
+        match self.segment {
+            Segment::Rows { row_bytes, parts } if self.segments() * parts > parts_per_row(row_bytes) => {
+                Err(ConfigError::Row { row_bytes, parts, segments: self.segments() })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The parts of a row that segments can have: all but the one with the stamp.
+pub(crate) fn parts_per_row(row_bytes: u32) -> u32 {
+    let row = RowShape { row_bytes, parts: 1, segments: 1 };
+    row_bytes * 8 / row.part_bits() - 1
+}
+
+/// How a row is divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RowShape {
+    pub(crate) row_bytes: u32,
+    /// Per segment.
+    pub(crate) parts: u32,
+    /// k + l.
+    pub(crate) segments: u32,
+}
+
+impl RowShape {
+    /// Long rows have longer parts: it saves memory, and a row never has more than 64 of them.
+    pub(crate) fn part_bits(&self) -> u32 {
+        if self.row_bytes == 256 { 32 } else { 16 }
     }
 }
 

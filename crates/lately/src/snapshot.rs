@@ -11,7 +11,7 @@ use crate::ageing::{Ageing, GenerationStart};
 use crate::error::SnapshotError;
 use crate::filter::Filter;
 use crate::hash::HashFunction;
-use crate::layout::words_per_segment;
+use crate::layout;
 use crate::plan::{Dimensions, MAX_WINDOW};
 use crate::ring::{Age, Ring};
 use crate::shape::{Segment, Shape};
@@ -20,7 +20,7 @@ use crate::window::{Overload, Window};
 const MAGIC: [u8; 8] = *b"LATELY\r\n";
 /// The version this build writes and reads.
 pub const FORMAT_VERSION: u32 = 1;
-const HEADER_BYTES: usize = 136;
+const HEADER_BYTES: usize = 144;
 const CHECKSUM_BYTES: usize = 8;
 /// Counters beyond this are no counters; it keeps all arithmetic on them from overflowing.
 const MAX_COUNT: u64 = 1 << 62;
@@ -38,20 +38,23 @@ impl Filter {
     /// # Ok::<(), lately::ConfigError>(())
     /// ```
     pub fn to_bytes(&self) -> Vec<u8> {
-        let Self { dimensions, hash_function, ring, ageing, memory } = self;
+        let Self { dimensions, hash_function, ring, ageing, memory, instructions: _ } = self;
         let words = memory.segments().words();
         let mut out = Writer(Vec::with_capacity(snapshot_bytes(ageing.starts.len(), words.len())));
         out.0.extend_from_slice(&MAGIC);
         out.u32(FORMAT_VERSION);
-        let (layout, b, block_bits) = match dimensions.shape.segment {
-            Segment::Slices { parts } => (1, parts, 0),
-            Segment::Blocks { block_bits, bits_per_block } => (2, bits_per_block, block_bits),
+        let (layout, b, block_bits, row_bytes) = match dimensions.shape.segment {
+            Segment::Slices { parts } => (1, parts, 0, 0),
+            Segment::Blocks { block_bits, bits_per_block } => (2, bits_per_block, block_bits, 0),
+            Segment::Rows { row_bytes, parts } => (3, parts, 0, row_bytes),
         };
         out.u32(layout);
         out.u32(dimensions.shape.required_matches);
         out.u32(dimensions.shape.window_generations);
         out.u32(b);
         out.u32(block_bits);
+        out.u32(row_bytes);
+        out.u32(0);
         out.u64(dimensions.cells);
         out.u64(dimensions.items_per_generation);
         let (kind, overload, span_ms) = match dimensions.window {
@@ -105,7 +108,7 @@ impl Filter {
         let header = Header::read(&mut input)?;
         let Dimensions { shape, cells, memory_bytes, .. } = header.dimensions;
         // Checked before: the memory, and so the snapshot, can be counted.
-        let words = words_per_segment(&shape.segment, cells).unwrap_or(0) * u64::from(shape.segments());
+        let words = layout::words(&shape, cells).unwrap_or(0);
         let expected = snapshot_bytes(shape.segments() as usize, words as usize) as u64;
         match (bytes.len() as u64).checked_sub(expected) {
             None => return Err(truncated(expected)),
@@ -125,6 +128,7 @@ impl Filter {
         header.restore_ageing(&mut filter.ageing, &filter.ring, &mut input)?;
         let segments = filter.memory.segments_mut();
         segments.words_mut().iter_mut().for_each(|word| *word = input.u64());
+        segments.ring_was_set(&filter.ring);
         if !segments.words_are_valid() {
             return Err(SnapshotError::Field { field: "words", value: 1 });
         }
@@ -188,13 +192,16 @@ impl Header {
     fn read_shape(input: &mut Reader<'_>) -> Result<Shape, SnapshotError> {
         let layout = input.u32();
         let (required_matches, window_generations) = (input.u32(), input.u32());
-        let (b, block_bits) = (input.u32(), input.u32());
+        let (b, block_bits, row_bytes) = (input.u32(), input.u32(), input.u32());
         let segment = match layout {
             1 => Segment::Slices { parts: b },
             2 => Segment::Blocks { block_bits, bits_per_block: b },
+            3 => Segment::Rows { row_bytes, parts: b },
             _ => return Err(SnapshotError::Field { field: "layout", value: layout.into() }),
         };
         field_u32("block_bits", block_bits, |bits| layout == 2 || bits == 0)?;
+        field_u32("row_bytes", row_bytes, |bytes| layout == 3 || bytes == 0)?;
+        field_u32("reserved", input.u32(), |reserved| reserved == 0)?;
         segment.check().map_err(|_| SnapshotError::Field { field: "b", value: b.into() })?;
         let shape = Shape { required_matches, window_generations, segment };
         shape.check().map_err(|_| SnapshotError::Field { field: "k", value: required_matches.into() })?;

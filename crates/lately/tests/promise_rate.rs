@@ -57,6 +57,11 @@ fn quick(rate: f64) -> f64 {
     (rate * 3e7).clamp(200.0, 3_000.0)
 }
 
+/// Bounds of 3%, and 10% at the lowest rate.
+fn slow(rate: f64) -> f64 {
+    (rate * 3e8).clamp(3_000.0, 30_000.0)
+}
+
 #[test]
 fn slices_keep_the_rate_at_the_worst_moment() {
     check_grid(Layout::Slices, quick);
@@ -69,14 +74,14 @@ fn blocks_keep_the_rate_at_the_worst_moment() {
 
 #[test]
 #[ignore = "slow statistics: ./test --full"]
-fn slices_keep_the_rate_to_three_percent() {
-    check_grid(Layout::Slices, |_| 30_000.0);
+fn slices_keep_the_rate_closely() {
+    check_grid(Layout::Slices, slow);
 }
 
 #[test]
 #[ignore = "slow statistics: ./test --full"]
-fn blocks_keep_the_rate_to_three_percent() {
-    check_grid(Layout::Blocks, |_| 30_000.0);
+fn blocks_keep_the_rate_closely() {
+    check_grid(Layout::Blocks, slow);
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod common;
 use std::time::Duration;
 
 use common::{ExactWindow, item, shapes, with_shape};
-use lately::{Filter, Overload, Shape};
+use lately::{Filter, Layout, Overload, Shape};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -195,7 +195,7 @@ proptest! {
 
     #[test]
     fn hashes_and_items_are_the_same_operations(numbers in prop::collection::vec(0..100_u64, 0..200)) {
-        let mut by_item = Filter::builder().window(40).false_positive_rate(0.01).build().unwrap();
+        let mut by_item = Filter::builder().window(40).shape(5, 10).layout(Layout::Rows).build().unwrap();
         let mut by_hash = by_item.clone();
         let hashes: Vec<u64> = numbers.iter().map(|&number| by_item.hash_of(item(number))).collect();
         let items: Vec<_> = numbers.iter().map(|&number| item(number)).collect();

@@ -1,18 +1,5 @@
 //! Arrays of bits in 64-bit words.
 
-use alloc::boxed::Box;
-use alloc::vec;
-use alloc::vec::Vec;
-
-/// `words` zeroed words, or `None` if they cannot be had.
-///
-/// `vec![0; n]` is the way to zeroed pages that cost nothing until touched, but it aborts when the allocator refuses;
-/// a reservation that is given back at once asks the allocator first.
-pub(super) fn zeroed(words: usize) -> Option<Box<[u64]>> {
-    Vec::<u64>::new().try_reserve_exact(words).ok()?;
-    Some(vec![0; words].into_boxed_slice())
-}
-
 #[inline]
 pub(super) fn set(words: &mut [u64], bit: u64) {
     words[(bit / 64) as usize] |= 1 << (bit % 64);
@@ -53,11 +40,5 @@ mod tests {
                 assert_eq!(count_ones(&words, from, to), one_by_one, "{from}..{to}");
             }
         }
-    }
-
-    #[test]
-    fn an_impossible_size_is_refused_and_not_an_abort() {
-        assert!(zeroed(usize::MAX / 8).is_none());
-        assert!(zeroed(usize::MAX).is_none());
     }
 }

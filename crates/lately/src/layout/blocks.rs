@@ -7,26 +7,27 @@
 //! ```
 //! An item picks one block of a segment with one hash value and, with the bits of another, one bit in each part.
 
-use alloc::boxed::Box;
 
 use libm::log1p;
 
 use super::Segments;
+use super::aligned::AlignedWords;
 use super::bits::{count_ones, is_set, set};
+use super::kernel::Kernel;
 use crate::hash::{reduce, remix};
 use crate::query;
 use crate::ring::{Age, Ring, RingPosition};
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Blocks {
     block_bits: u32,
     bits_per_block: u32,
     blocks: u64,
-    words: Box<[u64]>,
+    words: AlignedWords,
 }
 
 impl Blocks {
-    pub(super) fn new(block_bits: u32, bits_per_block: u32, blocks: u64, words: Box<[u64]>) -> Self {
+    pub(super) fn new(block_bits: u32, bits_per_block: u32, blocks: u64, words: AlignedWords) -> Self {
         Self { block_bits, bits_per_block, blocks, words }
     }
 
@@ -67,7 +68,7 @@ impl Blocks {
 
 impl Segments for Blocks {
     #[inline]
-    fn insert(&mut self, item: u64, ring: &Ring) {
+    fn insert<K: Kernel>(&mut self, _kernel: K, item: u64, ring: &Ring) {
         for age in ring.written_ages() {
             let position = ring.position_of(age);
             let start = self.block_start(item, position);
@@ -79,8 +80,19 @@ impl Segments for Blocks {
     }
 
     #[inline]
-    fn contains(&self, item: u64, ring: &Ring) -> bool {
+    fn contains<K: Kernel>(&self, _kernel: K, item: u64, ring: &Ring) -> bool {
         query::is_reported(ring, |age| self.matches(item, ring, age))
+    }
+
+    /// All the blocks an insert writes, and those where a query begins and where it goes after a miss.
+    #[inline]
+    fn prefetch<K: Kernel>(&self, kernel: K, item: u64, ring: &Ring) {
+        let (k, l) = (ring.required_matches(), ring.window_generations());
+        let probed = core::iter::successors(Some(l), |age| age.checked_sub(k)).take_while(|&age| age >= k).map(Age);
+        for age in ring.written_ages().chain(probed) {
+            let start = self.block_start(item, ring.position_of(age));
+            kernel.prefetch(&self.words[start..start + self.words_per_block()]);
+        }
     }
 
     #[inline]
@@ -117,15 +129,11 @@ impl Segments for Blocks {
         blocks.map(of_block).sum::<f64>() / self.blocks as f64
     }
 
-    /// Each block by its own fill 1 - (1 - b/B)^n, solved for n; a full block is taken to have one unset bit.
+    /// Loads of blocks are Poisson, so the expected share of unset bits is e^(-load * b / B). A full segment says only
+    /// "many": one unset bit is assumed then.
     fn distinct_items(&self, ring: &Ring, age: Age) -> f64 {
-        let bits = f64::from(self.block_bits);
-        let per_item = log1p(-f64::from(self.bits_per_block) / bits);
-        let of_block = |block: &[u64]| {
-            let fill = count_ones(block, 0, u64::from(self.block_bits)) as f64 / bits;
-            log1p(-fill.min(1.0 - 1.0 / bits)) / per_item
-        };
-        self.segment(ring, age).chunks_exact(self.words_per_block()).map(of_block).sum()
+        let bits = self.blocks as f64 * f64::from(self.block_bits);
+        -log1p(-self.fill(ring, age).min(1.0 - 1.0 / bits)) * bits / f64::from(self.bits_per_block)
     }
 
     fn words(&self) -> &[u64] {

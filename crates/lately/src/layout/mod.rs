@@ -3,27 +3,54 @@
 //! A layout is asked about *items*, not about single segments, so that one which keeps all segments of an item side by
 //! side can answer with one memory access.
 
+pub(crate) mod aligned;
 mod bits;
 mod blocks;
+mod huge_pages;
+pub(crate) mod kernel;
+mod rows;
 mod slices;
 
+use aligned::AlignedWords;
 use blocks::Blocks;
+use kernel::Kernel;
+use rows::Rows;
 use slices::Slices;
 
 use crate::model::run_probability;
 use crate::ring::{Age, Ring};
-use crate::shape::{Segment, Shape};
+use crate::shape::{RowShape, Segment, Shape};
 
 /// What the filter needs of a layout. `item` is always an item's 64-bit hash.
 pub(crate) trait Segments {
     /// Sets the item's bits in the k newest segments.
-    fn insert(&mut self, item: u64, ring: &Ring);
+    fn insert<K: Kernel>(&mut self, kernel: K, item: u64, ring: &Ring)
+    where
+        Self: Sized;
     /// Whether k consecutive segments match.
-    fn contains(&self, item: u64, ring: &Ring) -> bool;
+    fn contains<K: Kernel>(&self, kernel: K, item: u64, ring: &Ring) -> bool
+    where
+        Self: Sized;
+    /// [`contains`](Self::contains), then [`insert`](Self::insert).
+    #[inline]
+    fn check_and_insert<K: Kernel>(&mut self, kernel: K, item: u64, ring: &Ring) -> bool
+    where
+        Self: Sized,
+    {
+        let seen = self.contains(kernel, item, ring);
+        self.insert(kernel, item, ring);
+        seen
+    }
+    /// Asks for the memory that an insert or a query of this item will soon need.
+    fn prefetch<K: Kernel>(&self, kernel: K, item: u64, ring: &Ring)
+    where
+        Self: Sized;
     /// Whether the segment of this age matches.
     fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool;
     /// Called after the ring has advanced: its newest segment starts a new life, empty.
     fn recycle_newest(&mut self, ring: &Ring);
+    /// Called after the ring and the words have been set to those of a snapshot, or of a new filter.
+    fn ring_was_set(&mut self, _ring: &Ring) {}
     /// Share of set bits in the segment of this age.
     fn fill(&self, ring: &Ring, age: Age) -> f64;
     /// Probability that an item never inserted matches the segment of this age, by the bits as they are.
@@ -43,58 +70,88 @@ pub(crate) trait Segments {
 }
 
 /// The memory of a filter, in one of the layouts.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Memory {
     Slices(Slices),
     Blocks(Blocks),
+    Rows64(Rows<8>),
+    Rows128(Rows<16>),
+    Rows256(Rows<32>),
 }
 
-/// Words of 64 bits that one segment of so many cells takes, or `None` if that overflows.
-pub(crate) fn words_per_segment(segment: &Segment, cells: u64) -> Option<u64> {
-    Some(cells.checked_mul(u64::from(segment.bits_per_cell()))?.div_ceil(u64::from(u64::BITS)))
+/// Evaluates the same expression for whichever layout it is.
+macro_rules! whichever {
+    ($memory:expr, $segments:ident => $expression:expr) => {
+        match $memory {
+            Memory::Slices($segments) => $expression,
+            Memory::Blocks($segments) => $expression,
+            Memory::Rows64($segments) => $expression,
+            Memory::Rows128($segments) => $expression,
+            Memory::Rows256($segments) => $expression,
+        }
+    };
+}
+
+/// Words of 64 bits that a filter of so many cells per segment takes, or `None` if that overflows.
+pub(crate) fn words(shape: &Shape, cells: u64) -> Option<u64> {
+    let words_of_cells = |bits_per_cell: u32| Some(cells.checked_mul(bits_per_cell.into())?.div_ceil(64));
+    match shape.segment {
+        // Every segment begins at a whole word.
+        Segment::Slices { parts } => words_of_cells(parts)?.checked_mul(shape.segments().into()),
+        Segment::Blocks { block_bits, .. } => words_of_cells(block_bits)?.checked_mul(shape.segments().into()),
+        // All segments share a row.
+        Segment::Rows { row_bytes, .. } => words_of_cells(row_bytes * 8),
+    }
 }
 
 impl Memory {
     /// Empty segments, or `None` if so much cannot be allocated.
-    pub(crate) fn allocate(shape: &Shape, cells: u64) -> Option<Self> {
-        let words_per_segment = usize::try_from(words_per_segment(&shape.segment, cells)?).ok()?;
-        let words = bits::zeroed(words_per_segment.checked_mul(shape.segments() as usize)?)?;
+    pub(crate) fn allocate(shape: &Shape, cells: u64, ring: &Ring) -> Option<Self> {
+        let words = AlignedWords::zeroed(usize::try_from(words(shape, cells)?).ok()?)?;
         Some(match shape.segment {
-            Segment::Slices { parts } => Self::Slices(Slices::new(parts, cells, words_per_segment, words)),
+            Segment::Slices { parts } => {
+                Self::Slices(Slices::new(parts, cells, words.len() / shape.segments() as usize, words))
+            }
             Segment::Blocks { block_bits, bits_per_block } => {
                 Self::Blocks(Blocks::new(block_bits, bits_per_block, cells, words))
+            }
+            Segment::Rows { row_bytes, parts } => {
+                let row = RowShape { row_bytes, parts, segments: shape.segments() };
+                match row_bytes {
+                    64 => Self::Rows64(Rows::new(row, words, ring)),
+                    128 => Self::Rows128(Rows::new(row, words, ring)),
+                    _ => Self::Rows256(Rows::new(row, words, ring)),
+                }
             }
         })
     }
 
     /// The layout behind its interface, for everything but the hot path.
     pub(crate) fn segments(&self) -> &dyn Segments {
-        match self {
-            Self::Slices(slices) => slices,
-            Self::Blocks(blocks) => blocks,
-        }
+        whichever!(self, segments => segments)
     }
 
     pub(crate) fn segments_mut(&mut self) -> &mut dyn Segments {
-        match self {
-            Self::Slices(slices) => slices,
-            Self::Blocks(blocks) => blocks,
-        }
+        whichever!(self, segments => segments)
     }
 
     #[inline]
-    pub(crate) fn insert(&mut self, item: u64, ring: &Ring) {
-        match self {
-            Self::Slices(slices) => slices.insert(item, ring),
-            Self::Blocks(blocks) => blocks.insert(item, ring),
-        }
+    pub(crate) fn insert<K: Kernel>(&mut self, kernel: K, item: u64, ring: &Ring) {
+        whichever!(self, segments => segments.insert(kernel, item, ring));
     }
 
     #[inline]
-    pub(crate) fn contains(&self, item: u64, ring: &Ring) -> bool {
-        match self {
-            Self::Slices(slices) => slices.contains(item, ring),
-            Self::Blocks(blocks) => blocks.contains(item, ring),
-        }
+    pub(crate) fn contains<K: Kernel>(&self, kernel: K, item: u64, ring: &Ring) -> bool {
+        whichever!(self, segments => segments.contains(kernel, item, ring))
+    }
+
+    #[inline]
+    pub(crate) fn check_and_insert<K: Kernel>(&mut self, kernel: K, item: u64, ring: &Ring) -> bool {
+        whichever!(self, segments => segments.check_and_insert(kernel, item, ring))
+    }
+
+    #[inline]
+    pub(crate) fn prefetch<K: Kernel>(&self, kernel: K, item: u64, ring: &Ring) {
+        whichever!(self, segments => segments.prefetch(kernel, item, ring));
     }
 }

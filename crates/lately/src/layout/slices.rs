@@ -7,27 +7,28 @@
 //! An item sets one bit in each part. Segments begin at whole words, so emptying one cannot touch its neighbour; parts
 //! do not, so m may be any number.
 
-use alloc::boxed::Box;
 use core::ops::Range;
 
 use libm::log1p;
 
 use super::Segments;
+use super::aligned::AlignedWords;
 use super::bits::{count_ones, is_set, set};
+use super::kernel::Kernel;
 use crate::hash::{reduce, remix};
 use crate::query;
 use crate::ring::{Age, Ring, RingPosition};
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Slices {
     parts: u32,
     part_bits: u64,
     words_per_segment: usize,
-    words: Box<[u64]>,
+    words: AlignedWords,
 }
 
 impl Slices {
-    pub(super) fn new(parts: u32, part_bits: u64, words_per_segment: usize, words: Box<[u64]>) -> Self {
+    pub(super) fn new(parts: u32, part_bits: u64, words_per_segment: usize, words: AlignedWords) -> Self {
         Self { parts, part_bits, words_per_segment, words }
     }
 
@@ -56,7 +57,7 @@ impl Slices {
 
 impl Segments for Slices {
     #[inline]
-    fn insert(&mut self, item: u64, ring: &Ring) {
+    fn insert<K: Kernel>(&mut self, _kernel: K, item: u64, ring: &Ring) {
         for age in ring.written_ages() {
             let position = ring.position_of(age);
             let bits = self.bits(item, position);
@@ -67,8 +68,19 @@ impl Segments for Slices {
     }
 
     #[inline]
-    fn contains(&self, item: u64, ring: &Ring) -> bool {
+    fn contains<K: Kernel>(&self, _kernel: K, item: u64, ring: &Ring) -> bool {
         query::is_reported(ring, |age| self.matches(item, ring, age))
+    }
+
+    /// All the words an insert writes, and the first a query reads.
+    #[inline]
+    fn prefetch<K: Kernel>(&self, kernel: K, item: u64, ring: &Ring) {
+        let first_probed = Age(ring.window_generations());
+        for age in ring.written_ages().chain([first_probed]) {
+            let position = ring.position_of(age);
+            let segment = &self.words[self.segment(position)];
+            self.bits(item, position).for_each(|bit| kernel.prefetch(&segment[(bit / 64) as usize..][..1]));
+        }
     }
 
     #[inline]

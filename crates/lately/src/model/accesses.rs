@@ -172,10 +172,11 @@ mod tests {
             let shape =
                 Shape { required_matches: k, window_generations: l, segment: Segment::Slices { parts } };
             let profile = Profile::paper(&shape);
-            let query = StrangerQuery::follow(k, profile.probes());
+            let probes = &profile.components()[0].probes;
+            let query = StrangerQuery::follow(k, probes);
             for age in 0..=l as usize {
                 let (fast, slow) =
-                    (query.accesses_of_item(age), accesses_of_item_by_definition(k, profile.probes(), age));
+                    (query.accesses_of_item(age), accesses_of_item_by_definition(k, probes, age));
                 assert!((fast - slow).abs() < 1e-9, "{shape} age {age}: {fast} {slow}");
             }
         }

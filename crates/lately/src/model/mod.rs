@@ -17,16 +17,18 @@
 mod accesses;
 mod bloom;
 mod profile;
+mod row_runs;
+pub(crate) mod rows;
 mod runs;
 mod segment;
 
 pub use accesses::QueryAccesses;
 pub use bloom::{BloomMetrics, bits_per_item as bloom_bits_per_item, metrics as bloom_metrics};
-pub use profile::{Profile, SegmentProbe};
+pub use profile::{Component, Profile, SegmentProbe};
 pub use runs::run_probability;
 pub use segment::{Cells, half_full_load, match_probability, part_fill, relative_capacity};
 
-use crate::shape::Shape;
+use crate::shape::{Segment, Shape};
 
 /// Which expected fill the segments have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -82,9 +84,15 @@ pub fn metrics(model: Model, shape: &Shape) -> Metrics {
 
 /// Bits of memory for each item of the window, when a segment takes `load` items per cell in its k generations.
 ///
-/// A generation is `load / k` items per cell, the window l of them, and k + l segments share the memory.
+/// A generation is `load / k` items per cell, and the window l of them. Slices and blocks have cells in each of the
+/// k + l segments; a cell of rows is a row, with all of them.
 pub fn bits_per_item(shape: &Shape, load: f64) -> f64 {
     let k = f64::from(shape.required_matches);
     let l = f64::from(shape.window_generations);
-    (k + l) * f64::from(shape.segment.bits_per_cell()) * k / (l * load)
+    let bits = match shape.segment {
+        Segment::Slices { parts } => (k + l) * f64::from(parts),
+        Segment::Blocks { block_bits, .. } => (k + l) * f64::from(block_bits),
+        Segment::Rows { row_bytes, .. } => f64::from(row_bytes * 8),
+    };
+    bits * k / (l * load)
 }

@@ -1,8 +1,10 @@
 //! A filter at one moment, as the probabilities a query meets.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 use super::accesses::{QueryAccesses, StrangerQuery};
+use super::rows::{Precision, RowModel};
 use super::runs::run_probability;
 use super::segment::{Cells, match_probability, part_fill};
 use crate::shape::{Segment, Shape};
@@ -40,12 +42,27 @@ impl SegmentProbe {
     }
 }
 
-/// The segments of a filter at one moment, newest first, as a query meets them.
+/// One of the states a filter may be in as a query meets it: its segments, newest first, matching independently.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Component {
+    /// How likely it is.
+    pub weight: f64,
+    /// What a query meets, newest segment first.
+    pub probes: Vec<SegmentProbe>,
+}
+
+/// The segments of a filter at one moment, as a query meets them.
+///
+/// Slices and blocks have one component. Segments of rows share their row's load, so they are independent only given
+/// that load, and everything is an average over components.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     required_matches: u32,
+    window_generations: u32,
     phase: f64,
-    probes: Vec<SegmentProbe>,
+    components: Vec<Component>,
+    /// Rows: the model behind the components, and the items per row and generation.
+    rows: Option<(RowModel, f64)>,
 }
 
 impl Profile {
@@ -60,38 +77,51 @@ impl Profile {
             "a filter needs k >= 1 and l >= 1, not k = {required_matches} of {} segments",
             probes.len()
         );
-        Self { required_matches, phase, probes }
+        Self {
+            required_matches,
+            window_generations: probes.len() as u32 - required_matches,
+            phase,
+            components: vec![Component { weight: 1.0, probes }],
+            rows: None,
+        }
     }
 
     /// The exact model: segments that take `load` items per cell until they are no longer written.
     ///
     /// In steady state the segment of age i has been written in i + 1 generations (k at most), the last of them
-    /// complete only to `phase` while it is still being written.
+    /// complete only to `phase` while it is still being written. Rows are taken to be many.
     pub fn exact(shape: &Shape, load: f64, cells: Cells, phase: f64) -> Self {
         let k = f64::from(shape.required_matches);
-        let at_age = |age: u32| {
-            let load = load * (f64::from(age) + phase).min(k) / k;
-            match shape.segment {
-                Segment::Slices { parts } => {
-                    SegmentProbe::of_parts(part_fill(&shape.segment, load, cells), parts)
-                }
-                Segment::Blocks { .. } => {
-                    SegmentProbe::single(match_probability(&shape.segment, load, cells))
+        let load_at = |age: u32| load * (f64::from(age) + phase).min(k) / k;
+        match shape.segment {
+            Segment::Slices { parts } => Self::with_gradient(shape, phase, |age| {
+                SegmentProbe::of_parts(part_fill(&shape.segment, load_at(age), cells), parts)
+            }),
+            Segment::Blocks { .. } => Self::with_gradient(shape, phase, |age| {
+                SegmentProbe::single(match_probability(&shape.segment, load_at(age), cells))
+            }),
+            Segment::Rows { .. } => {
+                let model = RowModel::new(shape, phase, Precision::FINE);
+                Self {
+                    required_matches: shape.required_matches,
+                    window_generations: shape.window_generations,
+                    phase,
+                    components: model.components(load / k),
+                    rows: Some((model, load / k)),
                 }
             }
-        };
-        Self::with_gradient(shape, phase, at_age)
+        }
     }
 
     /// The paper's model just before a shift: part fills grow linearly to 1/2 over the first k slices (section
-    /// 4.3). Its blocks (table 3) follow the exact model.
+    /// 4.3). Its blocks (table 3) follow the exact model, and it has no rows.
     pub fn paper(shape: &Shape) -> Self {
         let k = f64::from(shape.required_matches);
         match shape.segment {
             Segment::Slices { parts } => Self::with_gradient(shape, 1.0, |age| {
                 SegmentProbe::of_parts((f64::from(age) + 1.0).min(k) / (2.0 * k), parts)
             }),
-            Segment::Blocks { .. } => {
+            Segment::Blocks { .. } | Segment::Rows { .. } => {
                 Self::exact(shape, super::half_full_load(&shape.segment), Cells::Many, 1.0)
             }
         }
@@ -111,17 +141,20 @@ impl Profile {
 
     /// l.
     pub fn window_generations(&self) -> u32 {
-        self.probes.len() as u32 - self.required_matches
+        self.window_generations
     }
 
-    /// What a query meets, newest segment first.
-    pub fn probes(&self) -> &[SegmentProbe] {
-        &self.probes
+    /// What a query may meet.
+    pub fn components(&self) -> &[Component] {
+        &self.components
     }
 
     /// Probability that an item never inserted is reported: the paper's F(k, l, 0, 0).
     pub fn false_positive_rate(&self) -> f64 {
-        run_probability(self.required_matches, self.match_probabilities())
+        if let Some((model, load)) = &self.rows {
+            return model.rate(*load);
+        }
+        self.mean(|probes| run_probability(self.required_matches, probes.iter().map(|probe| probe.match_probability)))
     }
 
     /// Probability that an item inserted `generations` ago, and not since, is reported.
@@ -129,10 +162,15 @@ impl Profile {
     /// One up to l generations ago, where all its k segments are still there; then ever fewer of them are, and what
     /// is missing must match by chance; from k + l on it is a stranger.
     pub fn reporting_probability(&self, generations: u32) -> f64 {
-        let own = generations..generations.saturating_add(self.required_matches);
-        let probabilities = self.match_probabilities().enumerate();
-        let with_own = probabilities.map(|(age, r)| if own.contains(&(age as u32)) { 1.0 } else { r });
-        run_probability(self.required_matches, with_own)
+        if let Some((model, load)) = &self.rows {
+            return model.reporting_probability(*load, generations);
+        }
+        let own = generations as usize..generations.saturating_add(self.required_matches) as usize;
+        self.mean(|probes| {
+            let probabilities = probes.iter().map(|probe| probe.match_probability).enumerate();
+            let with_own = probabilities.map(|(age, r)| if own.contains(&age) { 1.0 } else { r });
+            run_probability(self.required_matches, with_own)
+        })
     }
 
     /// Probability-weighted slack at this moment, in generations: how many items that have left the window are
@@ -156,13 +194,16 @@ impl Profile {
     /// of a full segment's match probability. It leaves out runs among the younger segments.
     pub fn paper_npws(&self) -> f64 {
         let l = self.window_generations();
-        let full = self.probes[self.probes.len() - 1].match_probability;
+        let full = self.mean(|probes| probes[probes.len() - 1].match_probability);
         let powers = core::iter::successors(Some(1.0), |power| Some(power * full));
         powers.take(self.required_matches as usize).sum::<f64>() / f64::from(l)
     }
 
-    /// Expected memory accesses of the backward-jump query.
+    /// Expected memory accesses of the backward-jump query; one where all segments are read at once.
     pub fn accesses(&self) -> QueryAccesses {
+        if self.rows.is_some() {
+            return QueryAccesses { window: 1.0, false_positive: 1.0, absent: 1.0 };
+        }
         let query = self.stranger_query();
         let l = self.window_generations();
         let window: f64 = (0..l as usize).map(|age| query.accesses_of_item(age)).sum();
@@ -175,14 +216,15 @@ impl Profile {
 
     /// Expected memory accesses of a query that is answered no: `accesses().absent`, sooner.
     pub fn absent_accesses(&self) -> f64 {
-        self.stranger_query().accesses_if_absent()
+        if self.rows.is_some() { 1.0 } else { self.stranger_query().accesses_if_absent() }
     }
 
+    /// Layouts that probe segment by segment have one component.
     fn stranger_query(&self) -> StrangerQuery<'_> {
-        StrangerQuery::follow(self.required_matches, &self.probes)
+        StrangerQuery::follow(self.required_matches, &self.components[0].probes)
     }
 
-    fn match_probabilities(&self) -> impl DoubleEndedIterator<Item = f64> + ExactSizeIterator + '_ {
-        self.probes.iter().map(|probe| probe.match_probability)
+    fn mean(&self, of_component: impl Fn(&[SegmentProbe]) -> f64) -> f64 {
+        self.components.iter().map(|component| component.weight * of_component(&component.probes)).sum()
     }
 }

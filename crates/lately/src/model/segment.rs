@@ -4,7 +4,7 @@ use core::f64::consts::LN_2;
 
 use libm::{exp, expm1, floor, log, log1p};
 
-use crate::shape::Segment;
+use crate::shape::{RowShape, Segment};
 
 /// How many cells a segment has: a number, or so many that the number no longer matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub fn part_fill(segment: &Segment, load: f64, cells: Cells) -> f64 {
     }
     match *segment {
         Segment::Slices { .. } => -expm1(load * cells.ln_missed_per_load()),
-        Segment::Blocks { .. } => block_mixture(load, cells, missed_by_one_item(segment), 1),
+        Segment::Blocks { .. } | Segment::Rows { .. } => block_mixture(load, cells, missed_by_one_item(segment), 1),
     }
 }
 
@@ -47,8 +47,8 @@ pub fn match_probability(segment: &Segment, load: f64, cells: Cells) -> f64 {
     }
     match *segment {
         Segment::Slices { parts } => power(part_fill(segment, load, cells), parts),
-        Segment::Blocks { bits_per_block, .. } => {
-            block_mixture(load, cells, missed_by_one_item(segment), bits_per_block)
+        Segment::Blocks { bits_per_block: bits, .. } | Segment::Rows { parts: bits, .. } => {
+            block_mixture(load, cells, missed_by_one_item(segment), bits)
         }
     }
 }
@@ -59,26 +59,27 @@ pub fn match_probability(segment: &Segment, load: f64, cells: Cells) -> f64 {
 pub fn half_full_load(segment: &Segment) -> f64 {
     match segment {
         Segment::Slices { .. } => LN_2,
-        Segment::Blocks { .. } => LN_2 / -log(missed_by_one_item(segment)),
+        Segment::Blocks { .. } | Segment::Rows { .. } => LN_2 / -log(missed_by_one_item(segment)),
     }
 }
 
 /// Blocks only: capacity at half fill relative to slices of the same memory (paper, table 3, "cap.").
 pub fn relative_capacity(segment: &Segment) -> Option<f64> {
     match *segment {
-        Segment::Slices { .. } => None,
+        Segment::Slices { .. } | Segment::Rows { .. } => None,
         Segment::Blocks { block_bits, bits_per_block } => {
             Some(half_full_load(segment) * f64::from(bits_per_block) / (f64::from(block_bits) * LN_2))
         }
     }
 }
 
-/// The chance that one item of a block leaves a given bit of it unset: 1 - b/B.
+/// The chance that one item of a cell leaves a given bit of it unset: 1 - b/B, or one minus one over a part's bits.
 fn missed_by_one_item(segment: &Segment) -> f64 {
     match *segment {
         Segment::Slices { .. } => 0.0,
-        Segment::Blocks { block_bits, bits_per_block } => {
-            1.0 - f64::from(bits_per_block) / f64::from(block_bits)
+        Segment::Blocks { block_bits, bits_per_block } => 1.0 - f64::from(bits_per_block) / f64::from(block_bits),
+        Segment::Rows { row_bytes, parts } => {
+            1.0 - 1.0 / f64::from(RowShape { row_bytes, parts, segments: 1 }.part_bits())
         }
     }
 }
@@ -122,7 +123,7 @@ fn block_mixture(load: f64, cells: Cells, missed: f64, bits: u32) -> f64 {
 }
 
 /// x^n by squaring; `libm` has no integer power, and `pow` is slower and less exact here.
-fn power(x: f64, n: u32) -> f64 {
+pub(super) fn power(x: f64, n: u32) -> f64 {
     let (mut result, mut square, mut n) = (1.0, x, n);
     while n > 0 {
         if n & 1 == 1 {

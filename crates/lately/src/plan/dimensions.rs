@@ -2,9 +2,10 @@
 
 use super::sizing;
 use crate::ageing::GenerationStart;
-use crate::layout::words_per_segment;
+use crate::layout::aligned::ALIGNMENT_BYTES;
+use crate::layout;
 use crate::model::{Cells, Profile};
-use crate::shape::Shape;
+use crate::shape::{Segment, Shape};
 use crate::window::Window;
 
 /// Everything that fixes a filter but its hash function.
@@ -24,11 +25,15 @@ pub(crate) struct Dimensions {
 impl Dimensions {
     /// `None` if so much memory cannot be addressed.
     pub(crate) fn new(window: Window, shape: Shape, items_per_generation: u64, cells: u64) -> Option<Self> {
-        let segment_bytes = words_per_segment(&shape.segment, cells)?.checked_mul(8)?;
-        let bytes = segment_bytes.checked_add(size_of::<GenerationStart>() as u64)?;
-        let memory_bytes = bytes.checked_mul(u64::from(shape.segments()))?;
+        let words = layout::words(&shape, cells)?.checked_mul(8)?;
+        let memory_bytes = words.checked_add(Self::overhead_bytes(&shape)?)?;
         isize::try_from(memory_bytes).ok()?;
         Some(Self { window, shape, items_per_generation, cells, memory_bytes })
+    }
+
+    /// What a filter takes beside its words: their alignment, and where each generation began.
+    pub(super) fn overhead_bytes(shape: &Shape) -> Option<u64> {
+        u64::from(shape.segments()).checked_mul(size_of::<GenerationStart>() as u64)?.checked_add(ALIGNMENT_BYTES)
     }
 
     /// w = l * g.
@@ -43,7 +48,13 @@ impl Dimensions {
     }
 
     pub(super) fn worst_rate(&self) -> f64 {
-        sizing::worst_rate(&self.shape, self.items_per_generation, self.cells)
+        match self.shape.segment {
+            Segment::Rows { .. } => {
+                let collisions = sizing::hash_collisions(&self.shape, self.items_per_generation);
+                self.profile().false_positive_rate() + collisions
+            }
+            _ => sizing::worst_rate(&self.shape, self.items_per_generation, self.cells),
+        }
     }
 
     pub(super) fn npws(&self) -> f64 {

@@ -4,6 +4,7 @@
 //! [`Request`] decides which of the two unknowns, size or rate or window, is to be found.
 
 mod dimensions;
+mod rows;
 mod search;
 mod sizing;
 
@@ -34,7 +35,8 @@ pub struct Plan {
     pub shape: Shape,
     /// g: inserts between two shifts (for a time window, the share of its capacity that one generation has).
     pub items_per_generation: u64,
-    /// Cells in each segment: bits of a part for slices (the paper's m), blocks for blocks.
+    /// Cells in each segment: bits of a part for slices (the paper's m), blocks for blocks. For rows, the rows, which
+    /// all segments share.
     pub cells: u64,
     /// All the memory the filter will ever have on the heap.
     pub memory_bytes: u64,
@@ -85,6 +87,18 @@ impl Plan {
     }
 }
 
+/// What the planner minimises.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum Prefer {
+    /// Memory accesses, among the plans that take at most twice the least memory.
+    #[default]
+    Speed,
+    /// Memory; accesses only among plans within 2% of the least.
+    Memory,
+}
+
 /// What was asked for, checked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
@@ -98,6 +112,7 @@ pub(crate) struct Request {
     pub(crate) shape: Option<(u32, u32)>,
     pub(crate) segment: Option<Segment>,
     pub(crate) max_memory: Option<u64>,
+    pub(crate) prefer: Prefer,
 }
 
 impl Request {
@@ -181,7 +196,11 @@ impl Request {
             }
         }
         if let Some((required_matches, window_generations)) = self.shape {
-            let segment = self.segment.unwrap_or(Segment::Slices { parts: 1 });
+            let smallest = match self.layout {
+                Some(Layout::Rows) => Segment::Rows { row_bytes: 256, parts: 1 },
+                _ => Segment::Slices { parts: 1 },
+            };
+            let segment = self.segment.unwrap_or(smallest);
             Shape { required_matches, window_generations, segment }.check()?;
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! Going through the shapes.
 //!
-//! The searched space: both layouts; every k up to [`most_matches`]; l from the least that the slack allows, every
+//! The searched space of slices and blocks: every k up to 16 and 8; l from the least that the slack allows, every
 //! value at first and then in growing steps, until memory only grows; for slices the b near the best (the rate decides
 //! how many bits an item must match, k * b), for blocks every B and b in reach; the load is free. THEORY.md, "The
 //! planner", says why that is enough, and `tests/planner.rs` checks it against a plain grid.
@@ -11,81 +11,94 @@ use core::ops::RangeInclusive;
 
 use libm::{ceil, floor, log2};
 
-use super::{DEFAULT_SLACK, Dimensions, MAX_WINDOW, Request, sizing};
+use super::{DEFAULT_SLACK, Dimensions, MAX_WINDOW, Prefer, Request, rows, sizing};
 use crate::error::ConfigError;
 use crate::model::half_full_load;
 use crate::shape::{Layout, MAX_PARTS, MAX_SEGMENTS, Segment, Shape};
 use crate::window::Window;
 
-/// The largest k that is tried unless one is asked for. Larger ones save neither memory nor, beyond these, accesses.
-fn most_matches(layout: Layout) -> u32 {
-    match layout {
-        Layout::Slices => 16,
-        Layout::Blocks => 8,
-    }
-}
-
 /// Plans within this factor of the least memory found count as equal; accesses decide between them. The search may
 /// itself be a little above the true least, and both together stay within 2%.
 const EQUAL_MEMORY: f64 = 1.015;
+/// What [`Prefer::Speed`] may cost in memory.
+const MEMORY_FOR_SPEED: u64 = 2;
 /// A rate above this is no promise.
 const USELESS_RATE: f64 = 0.5;
 
-/// The accesses of one new item, checked and inserted: what the planner prefers less of.
-fn accesses(candidate: &Dimensions) -> f64 {
-    f64::from(candidate.shape.accesses_per_insert()) + candidate.profile().absent_accesses()
+/// What is searched together; the best of each is worth showing.
+#[derive(Clone, Copy)]
+pub(super) enum Group {
+    Slices { k: u32 },
+    Blocks { k: u32 },
+    Rows { row_bytes: u32 },
 }
 
-/// The candidates of least memory for a window and a rate.
+/// What checking and inserting one new item costs in memory accesses: what the planner prefers less of. The lines of a
+/// row are neighbours, and fetching a neighbour costs about half of fetching a line.
+fn cost(candidate: &Dimensions) -> f64 {
+    match candidate.shape.segment {
+        Segment::Rows { row_bytes, .. } => 0.5 + 0.5 * f64::from(row_bytes / 64),
+        _ => f64::from(candidate.shape.accesses_per_insert()) + candidate.profile().absent_accesses(),
+    }
+}
+
+/// The candidates for a window and a rate, the one to build first; then the best of every other group, by memory.
 ///
-/// First comes, of all that take at most 2% more memory than the least, the one with the fewest accesses; then, by
-/// memory, the one so chosen of every other layout and k.
-pub(super) fn least_memory(
-    request: &Request,
-    window: Window,
-    rate: f64,
-) -> Result<Vec<Dimensions>, ConfigError> {
+/// To build is, of all groups' best that take little enough memory, the cheapest in accesses: with [`Prefer::Memory`]
+/// at most 2% more than the least, with [`Prefer::Speed`] at most twice the least.
+pub(super) fn least_memory(request: &Request, window: Window, rate: f64) -> Result<Vec<Dimensions>, ConfigError> {
     check_hash_suffices(window, rate)?;
     with_slack(request, |max_slack| {
-        let groups =
-            request.groups().map(|group| least_memory_of_group(request, window, rate, max_slack, group));
+        let groups = request.groups().into_iter().map(|group| match group {
+            Group::Rows { row_bytes } => rows::least_memory(request, window, rate, max_slack, row_bytes),
+            _ => least_memory_of_group(request, window, rate, max_slack, group),
+        });
         let groups: Vec<Vec<Dimensions>> = groups.collect();
         let least = groups.iter().flatten().map(|candidate| candidate.memory_bytes).min().unwrap_or(0);
         let mut best: Vec<(Dimensions, f64)> =
-            groups.iter().filter_map(|group| fewest_accesses(group, request.max_memory)).collect();
-        // Falls into memory first, except that the first place goes to the fewest accesses among equals.
+            groups.iter().filter_map(|group| cheapest(group, request.max_memory)).collect();
         best.sort_by_key(|(candidate, _)| candidate.memory_bytes);
-        let equals =
-            best.iter().take_while(|(candidate, _)| is_equal_memory(candidate.memory_bytes, least)).count();
-        let chosen = (0..equals).min_by(|&a, &b| best[a].1.total_cmp(&best[b].1));
-        best[..chosen.map_or(0, |chosen| chosen + 1)].rotate_right(usize::from(chosen.is_some()));
-        Ok(best.into_iter().map(|(candidate, _)| candidate).collect())
+        let is_affordable = |candidate: &Dimensions| match request.prefer {
+            Prefer::Memory => is_equal_memory(candidate.memory_bytes, least),
+            Prefer::Speed => {
+                candidate.memory_bytes <= least.saturating_mul(MEMORY_FOR_SPEED)
+                    && request.max_memory.is_none_or(|most| candidate.memory_bytes <= most)
+            }
+        };
+        Ok(cheapest_first(best, is_affordable))
     })
+}
+
+/// Moves the cheapest of the affordable candidates to the front.
+fn cheapest_first(mut best: Vec<(Dimensions, f64)>, is_affordable: impl Fn(&Dimensions) -> bool) -> Vec<Dimensions> {
+    let affordable = (0..best.len()).filter(|&index| is_affordable(&best[index].0));
+    if let Some(chosen) = affordable.min_by(|&a, &b| best[a].1.total_cmp(&best[b].1)) {
+        best[..=chosen].rotate_right(1);
+    }
+    best.into_iter().map(|(candidate, _)| candidate).collect()
 }
 
 fn is_equal_memory(memory_bytes: u64, least: u64) -> bool {
     memory_bytes as f64 <= least as f64 * EQUAL_MEMORY
 }
 
-/// The candidate with the fewest accesses of those that fit; if none does, the one of least memory.
-fn fewest_accesses(candidates: &[Dimensions], max_memory: Option<u64>) -> Option<(Dimensions, f64)> {
-    let fitting =
-        candidates.iter().filter(|candidate| max_memory.is_none_or(|most| candidate.memory_bytes <= most));
-    let with_accesses = fitting.map(|candidate| (*candidate, accesses(candidate)));
-    let best = with_accesses.min_by(|a, b| a.1.total_cmp(&b.1));
-    best.or_else(|| {
+/// The cheapest candidate of those that fit; if none does, the one of least memory.
+fn cheapest(candidates: &[Dimensions], max_memory: Option<u64>) -> Option<(Dimensions, f64)> {
+    let fits = |candidate: &&Dimensions| max_memory.is_none_or(|most| candidate.memory_bytes <= most);
+    let with_cost = candidates.iter().filter(fits).map(|candidate| (*candidate, cost(candidate)));
+    with_cost.min_by(|a, b| a.1.total_cmp(&b.1)).or_else(|| {
         let least = candidates.iter().min_by_key(|candidate| candidate.memory_bytes)?;
-        Some((*least, accesses(least)))
+        Some((*least, cost(least)))
     })
 }
 
-/// Of one layout and k: candidates that take at most 2% more memory than the least.
+/// Slices or blocks of one k: candidates that take hardly more memory than the least.
 fn least_memory_of_group(
     request: &Request,
     window: Window,
     rate: f64,
     max_slack: f64,
-    (layout, k): (Layout, u32),
+    group: Group,
 ) -> Vec<Dimensions> {
     /// How much more than the least is still looked at, and how many l in a row may find nothing before the search
     /// ends: a step of b makes memory ripple by less.
@@ -94,12 +107,13 @@ fn least_memory_of_group(
     let mut found: Vec<Dimensions> = Vec::new();
     let mut least = u64::MAX;
     let mut without_find = 0;
+    let (Group::Slices { k } | Group::Blocks { k }) = group else { return found };
     for l in request.generations(&window, k, max_slack) {
         let items_per_generation = window.items().div_ceil(u64::from(l));
         let bits_to_match = log2((f64::from(l) + 1.0) / rate);
         let affordable = if least == u64::MAX { MAX_WINDOW * 64 } else { (least as f64 * RIPPLE) as u64 };
         let before = found.len();
-        for segment in request.segments(layout, k, bits_to_match) {
+        for segment in request.segments(group, k, bits_to_match) {
             let shape = Shape { required_matches: k, window_generations: l, segment };
             let most = most_cells(&shape, affordable);
             let Some(cells) = sizing::least_cells(&shape, items_per_generation, rate, most) else { continue };
@@ -119,12 +133,9 @@ fn least_memory_of_group(
     found
 }
 
-/// The candidates of least rate that fit into the memory, best first: the best of each layout and k.
-pub(super) fn best_rate(
-    request: &Request,
-    window: Window,
-    max_memory: u64,
-) -> Result<Vec<Dimensions>, ConfigError> {
+/// The candidates of least rate that fit into the memory: the best of each group, best first. To build is the first, or
+/// with [`Prefer::Speed`] the cheapest in accesses of those whose rate half the memory could not better.
+pub(super) fn best_rate(request: &Request, window: Window, max_memory: u64) -> Result<Vec<Dimensions>, ConfigError> {
     let needed = least_memory(request, window, USELESS_RATE)?;
     let needed_bytes = needed.iter().map(|candidate| candidate.memory_bytes).min().unwrap_or(u64::MAX);
     let too_small =
@@ -132,15 +143,32 @@ pub(super) fn best_rate(
     if needed_bytes > max_memory {
         return Err(too_small);
     }
-    let mut found = with_slack(request, |max_slack| {
-        let groups = request.groups();
-        Ok(groups
-            .filter_map(|group| best_rate_of_group(request, window, max_memory, max_slack, group))
-            .collect())
-    })?;
-    found.retain(|candidate| candidate.worst_rate() <= USELESS_RATE);
-    found.sort_by(|a, b| a.worst_rate().total_cmp(&b.worst_rate()));
-    if found.is_empty() { Err(too_small) } else { Ok(found) }
+    let fitting = |memory: u64| -> Result<Vec<(Dimensions, f64)>, ConfigError> {
+        let found = with_slack(request, |max_slack| {
+            let groups = request.groups().into_iter().filter_map(|group| match group {
+                Group::Rows { row_bytes } => rows::best_rate(request, window, memory, max_slack, row_bytes),
+                _ => best_rate_of_group(request, window, memory, max_slack, group),
+            });
+            Ok(groups.collect())
+        })?;
+        let mut with_rate: Vec<_> = found.into_iter().map(|found| (found, found.worst_rate())).collect();
+        with_rate.retain(|(_, rate)| *rate <= USELESS_RATE);
+        with_rate.sort_by(|a, b| a.1.total_cmp(&b.1));
+        Ok(with_rate)
+    };
+    let found = fitting(max_memory)?;
+    let least_affordable = match request.prefer {
+        Prefer::Memory => 0.0,
+        Prefer::Speed => fitting(max_memory / MEMORY_FOR_SPEED).ok().and_then(|half| Some(half.first()?.1)).unwrap_or(1.0),
+    };
+    if found.is_empty() {
+        return Err(too_small);
+    }
+    let is_affordable = |candidate: &Dimensions| {
+        found.iter().any(|(other, rate)| other == candidate && *rate <= least_affordable)
+    };
+    let with_cost = found.iter().map(|(candidate, _)| (*candidate, cost(candidate))).collect();
+    Ok(cheapest_first(with_cost, is_affordable))
 }
 
 fn best_rate_of_group(
@@ -148,9 +176,10 @@ fn best_rate_of_group(
     window: Window,
     max_memory: u64,
     max_slack: f64,
-    (layout, k): (Layout, u32),
+    group: Group,
 ) -> Option<Dimensions> {
     const PATIENCE: u32 = 12;
+    let (Group::Slices { k } | Group::Blocks { k }) = group else { return None };
     let bits_per_item = max_memory as f64 * 8.0 / window.items() as f64;
     let mut best: Option<(Dimensions, f64)> = None;
     let mut without_find = 0;
@@ -159,7 +188,7 @@ fn best_rate_of_group(
         // A Bloom filter's best: ln 2 times the bits per item that l of k + l segments leave.
         let bits_to_match = bits_per_item * f64::from(l) / f64::from(k + l) * core::f64::consts::LN_2;
         without_find += 1;
-        for segment in request.segments(layout, k, bits_to_match) {
+        for segment in request.segments(group, k, bits_to_match) {
             let shape = Shape { required_matches: k, window_generations: l, segment };
             let cells = most_cells(&shape, max_memory);
             let candidate = Dimensions::new(window, shape, items_per_generation, cells).filter(|_| cells > 0);
@@ -218,9 +247,11 @@ pub(super) fn half_full(request: &Request, window: Window) -> Result<Vec<Dimensi
     };
     let segment = request.segment.unwrap_or(match request.layout {
         Some(Layout::Blocks) => Segment::Blocks { block_bits: 512, bits_per_block: 4 },
+        Some(Layout::Rows) => Segment::Rows { row_bytes: 64, parts: 1 },
         _ => Segment::Slices { parts: 1 },
     });
     let shape = Shape { required_matches, window_generations, segment };
+    shape.check()?;
     let items_per_generation = window.items().div_ceil(u64::from(window_generations));
     let items_per_segment = items_per_generation as f64 * f64::from(required_matches);
     let cells = sizing::fill_words(&segment, ceil(items_per_segment / half_full_load(&segment)) as u64);
@@ -258,6 +289,14 @@ fn with_slack(
     Err(request.slack_unreachable(first, relaxed))
 }
 
+/// A generation has at least one item, and one millisecond.
+pub(super) fn most_generations(window: &Window) -> u64 {
+    match *window {
+        Window::Count { inserts } => inserts,
+        Window::Time { span_ms, capacity, .. } => span_ms.min(capacity),
+    }
+}
+
 /// A 64-bit hash confuses items by itself; a rate near that cannot be kept by any size.
 fn check_hash_suffices(window: Window, rate: f64) -> Result<(), ConfigError> {
     let collisions = sizing::hash_collisions(&Shape::slices(1, 1), window.items());
@@ -272,26 +311,38 @@ fn check_hash_suffices(window: Window, rate: f64) -> Result<(), ConfigError> {
 }
 
 /// As many cells as a segment can have when the whole filter takes so many bytes.
-fn most_cells(shape: &Shape, bytes: u64) -> u64 {
-    let per_segment = bytes / u64::from(shape.segments());
-    let words = per_segment.saturating_sub(size_of::<crate::ageing::GenerationStart>() as u64) / 8;
-    words.saturating_mul(64) / u64::from(shape.segment.bits_per_cell())
+pub(super) fn most_cells(shape: &Shape, bytes: u64) -> u64 {
+    let Some(overhead) = Dimensions::overhead_bytes(shape) else { return 0 };
+    let words = bytes.saturating_sub(overhead) / 8;
+    let per_segment = words / u64::from(shape.segments());
+    match shape.segment {
+        Segment::Slices { parts } => per_segment.saturating_mul(64) / u64::from(parts),
+        Segment::Blocks { block_bits, .. } => per_segment / u64::from(block_bits / 64),
+        Segment::Rows { row_bytes, .. } => words / u64::from(row_bytes / 8),
+    }
 }
 
 impl Request {
-    /// The layouts and k to search, each pair on its own.
-    fn groups(&self) -> impl Iterator<Item = (Layout, u32)> {
+    /// What to search. Larger k save neither memory nor, beyond these, accesses.
+    fn groups(&self) -> Vec<Group> {
         let asked_layout = self.segment.map(|segment| segment.layout()).or(self.layout);
-        let asked_matches = self.shape.map(|(k, _)| k);
-        let matches = move |layout| match asked_matches {
-            Some(k) => k..=k,
-            None => 1..=most_matches(layout),
+        let is_asked = |layout| asked_layout.is_none_or(|asked| asked == layout);
+        let matches = |most| self.shape.map_or(1..=most, |(k, _)| k..=k);
+        let row_bytes = match self.segment {
+            Some(Segment::Rows { row_bytes, .. }) => vec![row_bytes],
+            _ => vec![64, 128, 256],
         };
-        let layouts = [Layout::Slices, Layout::Blocks];
-        layouts
-            .into_iter()
-            .filter(move |&layout| asked_layout.is_none_or(|asked| asked == layout))
-            .flat_map(move |layout| matches(layout).map(move |k| (layout, k)))
+        let mut groups = Vec::new();
+        if is_asked(Layout::Slices) {
+            groups.extend(matches(16).map(|k| Group::Slices { k }));
+        }
+        if is_asked(Layout::Blocks) {
+            groups.extend(matches(8).map(|k| Group::Blocks { k }));
+        }
+        if is_asked(Layout::Rows) {
+            groups.extend(row_bytes.into_iter().map(|row_bytes| Group::Rows { row_bytes }));
+        }
+        groups
     }
 
     /// The l to search for a k, ascending.
@@ -299,14 +350,9 @@ impl Request {
         let (least, most) = match self.shape {
             Some((_, l)) => (l, l),
             None => {
-                // Even a generation that is reported for certain is 1/l of slack; and a generation has at least one
-                // item, or one millisecond.
+                // Even a generation that is reported for certain is 1/l of slack.
                 let least = ceil(1.0 / max_slack).clamp(1.0, f64::from(MAX_SEGMENTS)) as u32;
-                let indivisible = match *window {
-                    Window::Count { inserts } => inserts,
-                    Window::Time { span_ms, capacity, .. } => span_ms.min(capacity),
-                };
-                (least, u64::from(MAX_SEGMENTS - k).min(indivisible) as u32)
+                (least, u64::from(MAX_SEGMENTS - k).min(most_generations(window)) as u32)
             }
         };
         // Every l matters where rounding the window up to whole generations, by up to l items, does.
@@ -318,27 +364,28 @@ impl Request {
     }
 
     /// The segments worth trying when an item should match about so many bits in all.
-    fn segments(&self, layout: Layout, k: u32, bits_to_match: f64) -> Vec<Segment> {
+    fn segments(&self, group: Group, k: u32, bits_to_match: f64) -> Vec<Segment> {
         if let Some(segment) = self.segment {
             return vec![segment];
         }
         let ideal = bits_to_match / f64::from(k);
-        match layout {
-            Layout::Slices => {
+        match group {
+            Group::Slices { .. } => {
                 let near: RangeInclusive<u32> = (floor(ideal) - 1.0).clamp(1.0, f64::from(MAX_PARTS)) as u32
                     ..=(ceil(ideal) + 1.0).clamp(1.0, f64::from(MAX_PARTS)) as u32;
                 near.map(|parts| Segment::Slices { parts }).collect()
             }
-            Layout::Blocks => {
+            Group::Blocks { .. } => {
                 let in_reach = |segment: &Segment| match *segment {
                     Segment::Blocks { bits_per_block, .. } => {
                         let bits = f64::from(bits_per_block);
                         bits >= ideal / 2.5 && bits <= ideal * 2.0 || ideal < 1.0 && bits_per_block == 1
                     }
-                    Segment::Slices { .. } => false,
+                    _ => false,
                 };
                 Segment::all_blocks().filter(in_reach).collect()
             }
+            Group::Rows { .. } => Vec::new(),
         }
     }
 

@@ -16,7 +16,7 @@ pub(super) fn hash_collisions(shape: &Shape, items_per_generation: u64) -> f64 {
     f64::from(shape.segments()) * items_per_generation as f64 / TWO_POW_64
 }
 
-/// The false positive rate just before a shift: `Profile::exact(..).false_positive_rate()` and hash collisions,
+/// Slices and blocks: the false positive rate just before a shift. `Profile::exact(..).false_positive_rate()` and hash collisions,
 /// without making the profile, because the search asks for it thousands of times.
 pub(super) fn worst_rate(shape: &Shape, items_per_generation: u64, cells: u64) -> f64 {
     let k = shape.required_matches;
@@ -83,6 +83,6 @@ pub(super) fn fill_words(segment: &Segment, cells: u64) -> u64 {
             let bits = (cells * u64::from(parts)).next_multiple_of(64);
             bits / u64::from(parts)
         }
-        Segment::Blocks { .. } => cells,
+        Segment::Blocks { .. } | Segment::Rows { .. } => cells,
     }
 }

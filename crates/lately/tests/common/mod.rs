@@ -5,7 +5,7 @@ pub mod counting_allocator;
 
 use std::collections::HashMap;
 
-use lately::{Builder, Filter, Segment, Shape};
+use lately::{Builder, Filter, Layout, Segment, Shape};
 
 /// The truth: every item's last insert, by its number (1 for the first) and its time.
 #[derive(Clone, Default)]
@@ -62,7 +62,7 @@ pub fn item(number: u64) -> [u8; 8] {
     number.to_le_bytes()
 }
 
-/// Shapes of both layouts: k below, at and above l, one and many parts, words and cache lines.
+/// Shapes of all layouts: k below, at and above l, one and many parts, words and cache lines.
 pub fn shapes() -> Vec<Shape> {
     let slices = [
         (1, 1, 1),
@@ -86,14 +86,33 @@ pub fn shapes() -> Vec<Shape> {
         (5, 9, 64, 2),
         (8, 8, 512, 1),
     ];
+    let rows = [
+        (5, 10, 64, 2),
+        (10, 21, 64, 1),
+        (1, 3, 64, 7),
+        (1, 1, 64, 1),
+        (3, 2, 64, 3),
+        (4, 17, 128, 3),
+        (7, 8, 128, 4),
+        (2, 8, 256, 6),
+        (9, 20, 256, 2),
+    ];
+    let rows = rows.map(|(k, l, row_bytes, parts)| Shape {
+        required_matches: k,
+        window_generations: l,
+        segment: Segment::Rows { row_bytes, parts },
+    });
     let slices = slices.map(|(k, l, parts)| Shape {
         required_matches: k,
         window_generations: l,
         segment: Segment::Slices { parts },
     });
     let blocks = blocks.map(|(k, l, block_bits, bits)| Shape::blocks(k, l, block_bits, bits));
-    slices.into_iter().chain(blocks).collect()
+    slices.into_iter().chain(blocks).chain(rows).collect()
 }
+
+/// Every layout.
+pub const LAYOUTS: [Layout; 3] = [Layout::Slices, Layout::Blocks, Layout::Rows];
 
 /// A builder that has no choice of shape left.
 pub fn with_shape(shape: &Shape) -> Builder {

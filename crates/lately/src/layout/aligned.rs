@@ -1,0 +1,96 @@
+//! Words that begin at a cache line.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ops::{Deref, DerefMut};
+
+use super::huge_pages;
+
+/// A cache line, in bytes and in words.
+const LINE_BYTES: usize = 64;
+pub(super) const LINE_WORDS: usize = LINE_BYTES / 8;
+/// What alignment costs: the allocator aligns to one word, so up to seven words are skipped.
+pub(crate) const ALIGNMENT_BYTES: u64 = (LINE_BYTES - 8) as u64;
+
+/// Zeroed words, the first of them at the start of a cache line, on huge pages where the system offers them.
+pub(crate) struct AlignedWords {
+    buffer: Box<[u64]>,
+    offset: usize,
+    len: usize,
+}
+
+impl AlignedWords {
+    /// `None` if so much cannot be had.
+    ///
+    /// `vec![0; n]` is the way to zeroed pages that cost nothing until touched, but it aborts when the allocator
+    /// refuses; a reservation that is given back at once asks the allocator first.
+    pub(super) fn zeroed(len: usize) -> Option<Self> {
+        let buffer_len = len.checked_add(LINE_WORDS - 1)?;
+        Vec::<u64>::new().try_reserve_exact(buffer_len).ok()?;
+        let buffer = vec![0_u64; buffer_len].into_boxed_slice();
+        huge_pages::ask_for(&buffer);
+        // `align_offset` may say "cannot" (in constant evaluation); any offset that fits is correct, if slower.
+        let offset = buffer.as_ptr().align_offset(LINE_BYTES).min(LINE_WORDS - 1);
+        Some(Self { buffer, offset, len })
+    }
+}
+
+impl Deref for AlignedWords {
+    type Target = [u64];
+
+    #[inline]
+    fn deref(&self) -> &[u64] {
+        &self.buffer[self.offset..self.offset + self.len]
+    }
+}
+
+impl DerefMut for AlignedWords {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [u64] {
+        &mut self.buffer[self.offset..self.offset + self.len]
+    }
+}
+
+/// Another allocation is aligned differently, so words are copied to its own start of a line.
+impl Clone for AlignedWords {
+    fn clone(&self) -> Self {
+        let buffer = vec![0_u64; self.buffer.len()].into_boxed_slice();
+        huge_pages::ask_for(&buffer);
+        let offset = buffer.as_ptr().align_offset(LINE_BYTES).min(LINE_WORDS - 1);
+        let mut copy = Self { buffer, offset, len: self.len };
+        copy.copy_from_slice(self);
+        copy
+    }
+}
+
+impl PartialEq for AlignedWords {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for AlignedWords {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_begin_at_a_cache_line_and_so_does_a_copy() {
+        for len in [0, 1, 8, 100, 1 << 20] {
+            let mut words = AlignedWords::zeroed(len).unwrap();
+            assert_eq!((words.len(), words.as_ptr().addr() % LINE_BYTES), (len, 0));
+            words.iter_mut().zip(1..).for_each(|(word, value)| *word = value);
+            let copy = words.clone();
+            assert_eq!(copy.as_ptr().addr() % LINE_BYTES, 0);
+            assert!(copy == words);
+        }
+    }
+
+    #[test]
+    fn an_impossible_size_is_refused_and_not_an_abort() {
+        assert!(AlignedWords::zeroed(usize::MAX / 8).is_none());
+        assert!(AlignedWords::zeroed(usize::MAX).is_none());
+    }
+}

@@ -1,0 +1,143 @@
+//! Rows with AVX2: a row is two, four or eight vectors, and everything is done to all their parts at once.
+//!
+//! The same bits as `portable`; a test compares them.
+#![allow(unsafe_code)]
+
+use core::arch::x86_64::{
+    __m256i, _MM_HINT_T0, _mm_and_si128, _mm_cvtsi64_si128, _mm_prefetch, _mm_set1_epi8, _mm_srli_epi16,
+    _mm_unpacklo_epi8, _mm256_and_si256, _mm256_castsi256_ps, _mm256_cmpeq_epi16, _mm256_cmpeq_epi32,
+    _mm256_cmpgt_epi16, _mm256_cvtepu8_epi16, _mm256_cvtepu8_epi32, _mm256_insert_epi16, _mm256_loadu_si256,
+    _mm256_movemask_epi8, _mm256_movemask_ps, _mm256_or_si256, _mm256_packs_epi16, _mm256_permute4x64_epi64,
+    _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setr_epi8, _mm256_shuffle_epi8, _mm256_slli_epi16,
+    _mm256_sllv_epi32, _mm256_storeu_si256, _mm256_xor_si256,
+};
+
+use super::portable::{is_wide, stamp};
+use super::turn::Turn;
+use crate::hash::remix;
+use crate::layout::aligned::LINE_WORDS;
+
+/// Words in a vector.
+const VECTOR: usize = 4;
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn load(words: &[u64], vector: usize) -> __m256i {
+    let words: &[u64] = &words[vector * VECTOR..][..VECTOR];
+    // SAFETY: the slice has the 32 bytes that are read; the load needs no alignment.
+    unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn store(words: &mut [u64], vector: usize, value: __m256i) {
+    let words: &mut [u64] = &mut words[vector * VECTOR..][..VECTOR];
+    // SAFETY: the slice has the 32 bytes that are written; the store needs no alignment.
+    unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), value) }
+}
+
+/// `portable::pattern_word` for the four words of a vector.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn pattern<const WORDS: usize>(item: u64, vector: usize) -> __m256i {
+    let hash = _mm_cvtsi64_si128(remix(item, 1 + vector as u64).cast_signed());
+    if is_wide::<WORDS>() {
+        let bit = _mm256_and_si256(_mm256_cvtepu8_epi32(hash), _mm256_set1_epi32(31));
+        return _mm256_sllv_epi32(_mm256_set1_epi32(1), bit);
+    }
+    // One four-bit number for each part of 16 bits, in the order of the parts.
+    let nibble = _mm_set1_epi8(15);
+    let (even, odd) = (_mm_and_si128(hash, nibble), _mm_and_si128(_mm_srli_epi16::<4>(hash), nibble));
+    let bit = _mm256_cvtepu8_epi16(_mm_unpacklo_epi8(even, odd));
+    // A table look-up turns 0..8 into one bit of a byte and 8..16 into none; the upper byte looks up the bit with its
+    // 8 flipped, so exactly one of the two gets the bit.
+    let flipped = _mm256_xor_si256(_mm256_slli_epi16::<8>(bit), _mm256_set1_epi16(0x0800));
+    #[rustfmt::skip]
+    let one_bit = _mm256_setr_epi8(
+        1, 2, 4, 8, 16, 32, 64, -128, 0, 0, 0, 0, 0, 0, 0, 0,
+        1, 2, 4, 8, 16, 32, 64, -128, 0, 0, 0, 0, 0, 0, 0, 0,
+    );
+    _mm256_shuffle_epi8(one_bit, _mm256_or_si256(bit, flipped))
+}
+
+/// All ones in the parts where the item's bit is set.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn compare<const WORDS: usize>(row: __m256i, pattern: __m256i) -> __m256i {
+    let common = _mm256_and_si256(row, pattern);
+    if is_wide::<WORDS>() { _mm256_cmpeq_epi32(common, pattern) } else { _mm256_cmpeq_epi16(common, pattern) }
+}
+
+/// A bit for each part, from [`compare`]'s vectors.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn gather<const WORDS: usize>(compared: impl Fn(usize) -> __m256i) -> u64 {
+    let mut matching = 0;
+    if is_wide::<WORDS>() {
+        for vector in 0..WORDS / VECTOR {
+            let eight = _mm256_movemask_ps(_mm256_castsi256_ps(compared(vector)));
+            matching |= u64::from(eight.cast_unsigned()) << (vector * 8);
+        }
+    } else {
+        for pair in 0..WORDS / VECTOR / 2 {
+            // Packing works on halves of vectors; the permutation puts the quarters in order.
+            let packed = _mm256_packs_epi16(compared(2 * pair), compared(2 * pair + 1));
+            let thirty_two = _mm256_movemask_epi8(_mm256_permute4x64_epi64::<0b11_01_10_00>(packed));
+            matching |= u64::from(thirty_two.cast_unsigned()) << (pair * 32);
+        }
+    }
+    matching
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(in crate::layout) fn contains<const WORDS: usize>(row: &[u64; WORDS], item: u64, turn: &Turn) -> bool {
+    let matching = gather::<WORDS>(|vector| compare::<WORDS>(load(row, vector), pattern::<WORDS>(item, vector)));
+    turn.reports(matching, turn.staleness(stamp(row)))
+}
+
+/// Writes one vector of an item into its row, and clears what has begun a new life.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn write<const WORDS: usize>(row: &mut [u64; WORDS], vector: usize, pattern: __m256i, staleness: u32, turn: &Turn) {
+    // -1, the "age" of the stamp and of unused bits, is never above `staleness - 1`: they are cleared.
+    let younger = _mm256_set1_epi16(staleness as i16 - 1);
+    let keep = _mm256_cmpgt_epi16(load(&turn.ages, vector), younger);
+    let kept = _mm256_and_si256(load(row, vector), keep);
+    let mut written = _mm256_or_si256(kept, _mm256_and_si256(pattern, load(&turn.active, vector)));
+    if vector == WORDS / VECTOR - 1 {
+        written = _mm256_insert_epi16::<15>(written, turn.stamp.cast_signed());
+    }
+    store(row, vector, written);
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(in crate::layout) fn insert<const WORDS: usize>(row: &mut [u64; WORDS], item: u64, turn: &Turn) {
+    let staleness = turn.staleness(stamp(row));
+    for vector in 0..WORDS / VECTOR {
+        write(row, vector, pattern::<WORDS>(item, vector), staleness, turn);
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(in crate::layout) fn check_and_insert<const WORDS: usize>(row: &mut [u64; WORDS], item: u64, turn: &Turn) -> bool {
+    let staleness = turn.staleness(stamp(row));
+    let mut compared = [_mm256_set1_epi16(0); 8];
+    for vector in 0..WORDS / VECTOR {
+        let pattern = pattern::<WORDS>(item, vector);
+        compared[vector] = compare::<WORDS>(load(row, vector), pattern);
+        write(row, vector, pattern, staleness, turn);
+    }
+    turn.reports(gather::<WORDS>(|vector| compared[vector]), staleness)
+}
+
+/// Asks for the cache lines of words that will be needed soon.
+#[inline]
+pub(crate) fn prefetch(words: &[u64]) {
+    for line in words.chunks(LINE_WORDS) {
+        // SAFETY: a prefetch reads nothing, and the address is that of a live reference.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
+    }
+}

@@ -1,0 +1,170 @@
+//! Rows (ours): all segments of an item lie side by side in one row of one, two or four cache lines, so an insert, a
+//! hit and a miss each touch one row, whatever k and l are.
+//!
+//! ```text
+//! words:  | row 0 | row 1 | ...            a row: 64, 128 or 256 bytes
+//! row:    | segment at ring position 0 | segment at ring position 1 | ... | unused | stamp: the last 16 bits |
+//! segment:| part 0 | part 1 | ...          a part: 16 bits, in rows of 256 bytes 32
+//! ```
+//! An item picks one row, and in that row sets one bit in each part of the k newest segments. A query computes which
+//! parts match, turns them into the order of ages, and looks for k * b ones in a row that begin where a segment does.
+//!
+//! # Ageing by stamps
+//!
+//! A shift does not touch the rows. Each row's stamp says in which generation it was last written; d generations later
+//! the segments of ages 0 to d - 1 have begun a new life, which in this row is still empty, though their old bits stand
+//! there. A query leaves them out, an insert clears them.
+//!
+//! Stamps are the generation modulo 2^16. So that d cannot be mistaken, every shift brings the next
+//! ceil(rows / 2^14) rows up to date, in turn. Any row is thereby visited at least once in 2^14 + 1 shifts, so
+//! d <= 2^14 + 1 < 2^16 always, and the difference of stamps is the true one.
+
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+pub(super) mod avx2;
+pub(super) mod portable;
+mod turn;
+
+use alloc::vec::Vec;
+
+use libm::log1p;
+
+use super::aligned::AlignedWords;
+use super::kernel::Kernel;
+use super::{Segments, bits};
+use crate::hash::{reduce, remix};
+use crate::model::run_probability;
+use crate::ring::{Age, Ring};
+use crate::shape::RowShape;
+pub(crate) use turn::Turn;
+
+/// A row is visited at least once in so many shifts (and one).
+const SHIFTS_PER_ROUND: u64 = 1 << 14;
+
+/// Rows of `WORDS` words.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Rows<const WORDS: usize> {
+    shape: RowShape,
+    turn: Turn,
+    words: AlignedWords,
+}
+
+impl<const WORDS: usize> Rows<WORDS> {
+    pub(super) fn new(shape: RowShape, words: AlignedWords, ring: &Ring) -> Self {
+        Self { shape, turn: Turn::new(shape, ring), words }
+    }
+
+    fn rows(&self) -> &[[u64; WORDS]] {
+        self.words.as_chunks().0
+    }
+
+    #[inline]
+    fn row_of(&self, item: u64) -> usize {
+        reduce(remix(item, 0), self.rows().len() as u64) as usize
+    }
+
+    /// Brings the next rows up to date; see the module's documentation.
+    fn keep_house(&mut self, ring: &Ring) {
+        let rows = self.rows().len() as u64;
+        let per_shift = rows.div_ceil(SHIFTS_PER_ROUND);
+        let first = (u128::from(ring.generation()) * u128::from(per_shift) % u128::from(rows)) as u64;
+        for row in first..first + per_shift {
+            let turn = &self.turn;
+            portable::refresh(&mut self.words.as_chunks_mut::<WORDS>().0[(row % rows) as usize], turn);
+        }
+    }
+
+    /// For each row: how far behind it is, and its parts' fills at an age, or none if they are to be cleared.
+    fn part_fills(&self, row: &[u64; WORDS], ring: &Ring, age: Age) -> impl Iterator<Item = f64> {
+        let is_live = age.0 >= self.turn.staleness(portable::stamp(row));
+        let part_bits = u64::from(self.shape.part_bits());
+        let first = ring.position_of(age).index() as u64 * u64::from(self.shape.parts);
+        (first..first + u64::from(self.shape.parts)).map(move |part| {
+            let set = bits::count_ones(row, part * part_bits, (part + 1) * part_bits);
+            if is_live { set as f64 / part_bits as f64 } else { 0.0 }
+        })
+    }
+
+    fn mean_over_rows(&self, of_row: impl Fn(&[u64; WORDS]) -> f64) -> f64 {
+        self.rows().iter().map(of_row).sum::<f64>() / self.rows().len() as f64
+    }
+}
+
+impl<const WORDS: usize> Segments for Rows<WORDS> {
+    #[inline]
+    fn insert<K: Kernel>(&mut self, kernel: K, item: u64, _ring: &Ring) {
+        let row = self.row_of(item);
+        kernel.insert(&mut self.words.as_chunks_mut::<WORDS>().0[row], item, &self.turn);
+    }
+
+    #[inline]
+    fn contains<K: Kernel>(&self, kernel: K, item: u64, _ring: &Ring) -> bool {
+        kernel.contains(&self.rows()[self.row_of(item)], item, &self.turn)
+    }
+
+    #[inline]
+    fn check_and_insert<K: Kernel>(&mut self, kernel: K, item: u64, _ring: &Ring) -> bool {
+        let row = self.row_of(item);
+        kernel.check_and_insert(&mut self.words.as_chunks_mut::<WORDS>().0[row], item, &self.turn)
+    }
+
+    #[inline]
+    fn prefetch<K: Kernel>(&self, kernel: K, item: u64, _ring: &Ring) {
+        kernel.prefetch(&self.rows()[self.row_of(item)]);
+    }
+
+    fn matches(&self, item: u64, _ring: &Ring, age: Age) -> bool {
+        let row = &self.rows()[self.row_of(item)];
+        let staleness = self.turn.staleness(portable::stamp(row));
+        self.turn.segment_matches(portable::matching(row, item), staleness, age)
+    }
+
+    fn recycle_newest(&mut self, ring: &Ring) {
+        self.turn = Turn::new(self.shape, ring);
+        self.keep_house(ring);
+    }
+
+    fn ring_was_set(&mut self, ring: &Ring) {
+        self.turn = Turn::new(self.shape, ring);
+    }
+
+    fn fill(&self, ring: &Ring, age: Age) -> f64 {
+        self.mean_over_rows(|row| self.part_fills(row, ring, age).sum()) / f64::from(self.shape.parts)
+    }
+
+    fn match_probability(&self, ring: &Ring, age: Age) -> f64 {
+        self.mean_over_rows(|row| self.part_fills(row, ring, age).product())
+    }
+
+    /// A row's segments share its load, so a stranger's rate is the mean over rows, not a function of the segments'
+    /// means.
+    fn false_positive_rate(&self, ring: &Ring) -> f64 {
+        self.mean_over_rows(|row| {
+            let matches = ring.ages().map(|age| self.part_fills(row, ring, age).product());
+            run_probability(ring.required_matches(), matches.collect::<Vec<f64>>())
+        })
+    }
+
+    /// Loads of rows are Poisson, so the expected share of unset bits is e^(-load / part bits).
+    fn distinct_items(&self, ring: &Ring, age: Age) -> f64 {
+        let most = 1.0 - 1.0 / (self.rows().len() as f64 * f64::from(self.shape.part_bits()));
+        let load = -log1p(-self.fill(ring, age).min(most)) * f64::from(self.shape.part_bits());
+        load * self.rows().len() as f64
+    }
+
+    fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+
+    /// Only parts of segments, and the stamp, are ever written.
+    fn words_are_valid(&self) -> bool {
+        let used = u64::from(self.shape.part_bits()) * u64::from(self.shape.parts) * u64::from(self.shape.segments);
+        self.rows().iter().all(|row| bits::count_ones(row, used, WORDS as u64 * 64 - 16) == 0)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,67 @@
+//! The reference: rows handled word by word, on any platform.
+
+use super::turn::Turn;
+use crate::hash::remix;
+
+/// The bits of an item, one in each part of a row; an insert takes those of the k newest segments, a query compares
+/// all. Every word has 16 bits of hash: four parts of 16 bits take four each, two of 32 bits take eight and use five.
+#[inline]
+pub(in crate::layout) fn pattern_word<const WORDS: usize>(item: u64, word: usize) -> u64 {
+    let hash = remix(item, 1 + word as u64 / 4) >> (word % 4 * 16);
+    if is_wide::<WORDS>() {
+        1 << (hash & 31) | 1 << 32 << (hash >> 8 & 31)
+    } else {
+        1 << (hash & 15) | 1 << 16 << (hash >> 4 & 15) | 1 << 32 << (hash >> 8 & 15) | 1 << 48 << (hash >> 12 & 15)
+    }
+}
+
+/// Rows of four lines have parts of 32 bits, the others of 16.
+pub(in crate::layout) const fn is_wide<const WORDS: usize>() -> bool {
+    WORDS == 32
+}
+
+pub(in crate::layout) fn stamp<const WORDS: usize>(row: &[u64; WORDS]) -> u16 {
+    (row[WORDS - 1] >> 48) as u16
+}
+
+/// A bit for each part: does the item match there?
+pub(in crate::layout) fn matching<const WORDS: usize>(row: &[u64; WORDS], item: u64) -> u64 {
+    let (parts, part_bits) = if is_wide::<WORDS>() { (2, 32) } else { (4, 16) };
+    let mut matching = 0;
+    for (word, bits) in row.iter().enumerate() {
+        let common = bits & pattern_word::<WORDS>(item, word);
+        for part in 0..parts {
+            let is_set = common >> (part * part_bits) & ((1 << part_bits) - 1) != 0;
+            matching |= u64::from(is_set) << (word * parts + part);
+        }
+    }
+    matching
+}
+
+pub(in crate::layout) fn contains<const WORDS: usize>(row: &[u64; WORDS], item: u64, turn: &Turn) -> bool {
+    turn.reports(matching(row, item), turn.staleness(stamp(row)))
+}
+
+/// Clears the segments that have begun a new life since the row was last written.
+pub(in crate::layout) fn refresh<const WORDS: usize>(row: &mut [u64; WORDS], turn: &Turn) {
+    let staleness = u64::from(turn.staleness(stamp(row)));
+    for (bits, ages) in row.iter_mut().zip(turn.ages) {
+        let mut keep = 0;
+        for quarter in 0..4 {
+            let age = ages >> (quarter * 16) & 0xffff;
+            // No segment has the age -1, here 0xffff: the stamp and unused bits are cleared.
+            if age >= staleness && age != 0xffff {
+                keep |= 0xffff << (quarter * 16);
+            }
+        }
+        *bits &= keep;
+    }
+    row[WORDS - 1] |= u64::from(turn.stamp) << 48;
+}
+
+pub(in crate::layout) fn insert<const WORDS: usize>(row: &mut [u64; WORDS], item: u64, turn: &Turn) {
+    refresh(row, turn);
+    for (word, bits) in row.iter_mut().enumerate() {
+        *bits |= pattern_word::<WORDS>(item, word) & turn.active[word];
+    }
+}

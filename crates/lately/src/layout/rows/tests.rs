@@ -1,0 +1,133 @@
+use super::super::kernel::Portable;
+use super::*;
+use crate::shape::{Segment, Shape};
+
+fn rows<const WORDS: usize>(shape: RowShape, rows: usize, ring: &Ring) -> Rows<WORDS> {
+    Rows::new(shape, AlignedWords::zeroed(rows * WORDS).unwrap(), ring)
+}
+
+/// Shapes of each row size, with and without unused parts.
+fn shapes() -> Vec<(Ring, RowShape)> {
+    let shapes = [
+        (5, 10, 64, 2),
+        (10, 21, 64, 1),
+        (3, 7, 64, 3),
+        (1, 1, 64, 1),
+        (1, 3, 64, 7),
+        (4, 17, 128, 3),
+        (5, 26, 128, 2),
+        (20, 43, 128, 1),
+        (2, 8, 256, 6),
+        (4, 17, 256, 3),
+        (63 - 20, 20, 256, 1),
+    ];
+    shapes
+        .map(|(k, l, row_bytes, parts)| {
+            let segment = Segment::Rows { row_bytes, parts };
+            Shape { required_matches: k, window_generations: l, segment }.check().unwrap();
+            (Ring::new(k, l), RowShape { row_bytes, parts, segments: k + l })
+        })
+        .to_vec()
+}
+
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+#[test]
+fn avx2_gives_the_same_bits_and_answers_as_the_reference() {
+    fn compare<const WORDS: usize>(shape: RowShape, mut ring: Ring) {
+        let Some(avx2) = super::super::kernel::Avx2::detect() else { return };
+        let mut reference: Rows<WORDS> = rows(shape, 20, &ring);
+        let mut fast = reference.clone();
+        let mut hash = 1_u64;
+        for step in 0..6_000 {
+            hash = remix(hash, step);
+            let item = hash % 300;
+            let item = remix(item, 99);
+            assert_eq!(fast.contains(avx2, item, &ring), reference.contains(Portable, item, &ring));
+            match step % 3 {
+                0 => {
+                    fast.insert(avx2, item, &ring);
+                    reference.insert(Portable, item, &ring);
+                }
+                _ => {
+                    let answer = reference.check_and_insert(Portable, item, &ring);
+                    assert_eq!(fast.check_and_insert(avx2, item, &ring), answer);
+                }
+            }
+            assert!(fast == reference, "{shape:?} step {step}");
+            // Rows fall behind by few and by many generations.
+            let shifts = if step % 500 == 0 { 70 } else { u64::from(step % 11 == 0) };
+            for _ in 0..shifts {
+                ring.advance_generation();
+                fast.recycle_newest(&ring);
+                reference.recycle_newest(&ring);
+            }
+        }
+    }
+    for (ring, shape) in shapes() {
+        match shape.row_bytes {
+            64 => compare::<8>(shape, ring),
+            128 => compare::<16>(shape, ring),
+            _ => compare::<32>(shape, ring),
+        }
+    }
+}
+
+/// The specification: what a row holds is what was inserted in the generations its segments have lived.
+#[test]
+fn stamps_stand_for_clearing_at_every_staleness_and_across_the_wrap() {
+    for (ring, shape) in shapes().into_iter().filter(|(_, shape)| shape.row_bytes == 64) {
+        let (k, l) = (ring.required_matches(), ring.window_generations());
+        for first_generation in [0, (1 << 16) - 5, (1 << 16) - 1, (1 << 32) - 3] {
+            for behind in 0..=2 * (k + l) {
+                let mut ring = Ring::at_generation(k, l, first_generation);
+                let mut rows: Rows<8> = rows(shape, 1_000, &ring);
+                // All rows are written in this generation, so stamps are right whatever it is.
+                rows.words.as_chunks_mut::<8>().0.iter_mut().for_each(|row| portable::refresh(row, &rows.turn));
+                let item = remix(7, behind.into());
+                rows.insert(Portable, item, &ring);
+                for _ in 0..behind {
+                    ring.advance_generation();
+                    rows.recycle_newest(&ring);
+                }
+                for age in ring.ages() {
+                    let written = (behind..behind + k).contains(&age.0);
+                    assert_eq!(rows.matches(item, &ring, age), written, "{shape:?} {behind} behind, age {}", age.0);
+                }
+                assert_eq!(rows.contains(Portable, item, &ring), behind <= l);
+            }
+        }
+    }
+}
+
+#[test]
+fn housekeeping_visits_every_row_before_its_stamp_can_wrap() {
+    let (mut ring, shape) = shapes().remove(0);
+    for count in [1, 7, 16_384, 16_385, 50_000] {
+        let mut rows: Rows<8> = rows(shape, count, &ring);
+        let mut oldest = 0;
+        for shift in 1..=40_000_u64 {
+            ring.advance_generation();
+            rows.recycle_newest(&ring);
+            if shift % 1_000 == 0 && shift > SHIFTS_PER_ROUND {
+                let behind = |row: &[u64; 8]| rows.turn.stamp.wrapping_sub(portable::stamp(row));
+                oldest = oldest.max(rows.rows().iter().map(behind).max().unwrap());
+            }
+        }
+        assert!(u64::from(oldest) <= SHIFTS_PER_ROUND + 1, "{count} rows: {oldest} generations behind");
+        assert!(count == 1 || oldest > 0, "with {count} rows some must be behind, or this tests nothing");
+    }
+}
+
+#[test]
+fn an_idle_row_is_never_mistaken_for_a_fresh_one_after_more_shifts_than_stamps_count() {
+    let (mut ring, shape) = shapes().remove(0);
+    let mut rows: Rows<8> = rows(shape, 300, &ring);
+    let items: Vec<u64> = (0..1_000).map(|i| remix(i, 5)).collect();
+    items.iter().for_each(|&item| rows.insert(Portable, item, &ring));
+    // Past the wrap the old stamps would look fresh, had nothing visited the rows.
+    for _ in 0..(1 << 16) + 3 {
+        ring.advance_generation();
+        rows.recycle_newest(&ring);
+    }
+    assert!(items.iter().all(|&item| ring.ages().all(|age| !rows.matches(item, &ring, age))));
+}

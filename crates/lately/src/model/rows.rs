@@ -1,0 +1,341 @@
+//! Rows: segments that share their load.
+//!
+//! A row takes Poisson(load) items in each generation, and the segment of age i holds those of the generations i - k + 1
+//! to i. Neighbouring segments, and in a crowded row all of them, are full together; so a stranger's chance of a run is
+//! not that of the average fills, but its average over the loads of the k + l generations.
+//!
+//! That average has as many dimensions as generations. The expected *number* of maximal runs has not: it is computed
+//! exactly in `row_runs`. The chance of at least one run is a little less, and what it is less by is estimated from a fixed
+//! set of evenly spread loads (no random seed) as the ratio of the two, which hardly scatters.
+//!
+//! The spreads: a row holds S ~ Poisson((k + l) * load) items, and given S they are spread over the generations evenly, which
+//! does not depend on the load. So spreads are made once per shape, for a grid of S, and weighted by the load.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use libm::{exp, floor, log, log1p};
+
+use super::profile::{Component, SegmentProbe};
+use super::row_runs::RowRuns;
+use super::runs::run_probability;
+use super::segment::power;
+use crate::shape::{RowShape, Segment, Shape};
+
+/// How finely loads are spread.
+#[derive(Clone, Copy)]
+pub(crate) struct Precision {
+    /// Values of S, at most.
+    totals: u32,
+    /// Ways to spread each S.
+    spreads: u32,
+}
+
+impl Precision {
+    /// For promises: within half a percent.
+    pub(crate) const FINE: Self = Self { totals: 48, spreads: 16 };
+    /// For telling good shapes from bad ones.
+    pub(crate) const COARSE: Self = Self { totals: 24, spreads: 4 };
+}
+
+/// A shape of rows at a phase of its newest generation, for any load.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RowModel {
+    shape: Shape,
+    /// Probability of matching a segment by the number of its items.
+    match_probability: Vec<f64>,
+    phase: f64,
+    /// Distance between two values of S.
+    step: u32,
+    /// For S = 0, step, 2 step, ...: the loads of the segments, newest first, in each spread.
+    spreads: Vec<Vec<Vec<u32>>>,
+    /// For each S, over its spreads: the chance of a run, and the expected number of maximal runs.
+    chance_of_run: Vec<f64>,
+    maximal_runs: Vec<f64>,
+}
+
+impl RowModel {
+    /// # Panics
+    /// If the shape is not one of rows.
+    pub(crate) fn new(shape: &Shape, phase: f64, precision: Precision) -> Self {
+        let Segment::Rows { row_bytes, parts } = shape.segment else { panic!("{shape} is not of rows") };
+        let part_bits = f64::from(RowShape { row_bytes, parts, segments: shape.segments() }.part_bits());
+        // More items than a row of any use holds: well above those that fill its parts by half.
+        let half_full = core::f64::consts::LN_2 / -log1p(-1.0 / part_bits);
+        let design = half_full * f64::from(shape.segments()) / f64::from(shape.required_matches);
+        let most = (3.0 * design) as u32 + 40;
+        let step = (most / precision.totals).max(1);
+        let match_probability = (0..=2 * most + 2 * step)
+            .map(|items| power(1.0 - power(1.0 - 1.0 / part_bits, items), parts))
+            .collect();
+        let mut model = Self {
+            shape: *shape,
+            match_probability,
+            phase,
+            step,
+            spreads: Vec::new(),
+            chance_of_run: Vec::new(),
+            maximal_runs: Vec::new(),
+        };
+        for (node, total) in (0..=most + step).step_by(step as usize).enumerate() {
+            let points = (0..precision.spreads).map(|spread| node as u32 * precision.spreads + spread);
+            let spreads = points.map(|point| model.segment_loads(&model.generation_loads(total, point)));
+            let spreads: Vec<Vec<u32>> = spreads.collect();
+            model.chance_of_run.push(model.mean_of(&spreads, |matches| model.any_run(matches)));
+            model.maximal_runs.push(model.mean_of(&spreads, |matches| model.maximal_runs_in(matches)));
+            model.spreads.push(spreads);
+        }
+        model
+    }
+
+    /// The items of each generation, newest first, in one spread of `total` items.
+    ///
+    /// Generation by generation: of the items left, each falls into this one with the same chance. The points are
+    /// multiples of irrational numbers, which fill the unit cube evenly.
+    fn generation_loads(&self, total: u32, point: u32) -> Vec<u32> {
+        let generations = self.shape.segments();
+        let mut left = total;
+        let mut weight_left = f64::from(generations) - 1.0 + self.phase;
+        (0..generations)
+            .map(|generation| {
+                let weight = if generation == 0 { self.phase } else { 1.0 };
+                let share = (weight / weight_left).min(1.0);
+                weight_left -= weight;
+                let uniform = (f64::from(point) + 0.5) * IRRATIONALS[generation as usize];
+                let items = if generation + 1 == generations {
+                    left
+                } else {
+                    binomial_quantile(left, share, uniform - floor(uniform))
+                };
+                left -= items;
+                items
+            })
+            .collect()
+    }
+
+    /// The items in each segment, newest first: those of the up to k generations that have written it.
+    fn segment_loads(&self, generations: &[u32]) -> Vec<u32> {
+        let k = self.shape.required_matches as usize;
+        (0..generations.len()).map(|age| generations[(age + 1).saturating_sub(k)..=age].iter().sum()).collect()
+    }
+
+    fn match_probability(&self, items: u32) -> f64 {
+        self.match_probability[(items as usize).min(self.match_probability.len() - 1)]
+    }
+
+    /// The weight of each S on the grid when a generation brings `load` items per row: Poisson's, with values between
+    /// two of the grid shared by both.
+    fn weights(&self, load: f64) -> Vec<f64> {
+        let mean = load * (f64::from(self.shape.segments()) - 1.0 + self.phase);
+        let mut weights = vec![0.0; self.spreads.len()];
+        let last = (self.spreads.len() as u32 - 1) * self.step;
+        let (ln_mean, mut ln_probability) = (log(mean), -mean);
+        let mut rest = 1.0;
+        for total in 0..last {
+            let probability = exp(ln_probability);
+            rest -= probability;
+            let node = (total / self.step) as usize;
+            let beyond = f64::from(total % self.step) / f64::from(self.step);
+            weights[node] += probability * (1.0 - beyond);
+            weights[node + 1] += probability * beyond;
+            ln_probability += ln_mean - log(f64::from(total) + 1.0);
+        }
+        // What is still more crowded counts as the most crowded.
+        weights[(last / self.step) as usize] += rest.max(0.0);
+        weights
+    }
+
+    /// The average of something over spreads.
+    fn mean_of(&self, spreads: &[Vec<u32>], of_matches: impl Fn(&[f64]) -> f64) -> f64 {
+        let of_loads = |loads: &Vec<u32>| {
+            let matches: Vec<f64> = loads.iter().map(|&items| self.match_probability(items)).collect();
+            of_matches(&matches)
+        };
+        spreads.iter().map(of_loads).sum::<f64>() / spreads.len() as f64
+    }
+
+    /// The average of something over all spreads of a load.
+    fn mean(&self, load: f64, of_matches: impl Fn(&[f64]) -> f64) -> f64 {
+        let weights = self.weights(load);
+        let spreads = weights.iter().zip(&self.spreads).filter(|(weight, _)| **weight > 1e-15);
+        spreads.map(|(weight, spreads)| weight * self.mean_of(spreads, &of_matches)).sum()
+    }
+
+    fn maximal_runs_in(&self, matches: &[f64]) -> f64 {
+        let k = self.shape.required_matches as usize;
+        let begins = |age: usize| if age == 0 { 1.0 } else { 1.0 - matches[age - 1] };
+        (0..=matches.len() - k).map(|age| begins(age) * matches[age..age + k].iter().product::<f64>()).sum()
+    }
+
+    /// The false positive rate when a generation brings `load` items per row, from the spreads alone.
+    pub(crate) fn rough_rate(&self, load: f64) -> f64 {
+        dot(&self.weights(load), &self.chance_of_run)
+    }
+
+    /// The false positive rate when a generation brings `load` items per row.
+    pub(crate) fn rate(&self, load: f64) -> f64 {
+        let exact = self.runs(load, |runs| runs.expected_maximal_runs(self.shape.window_generations));
+        let weights = self.weights(load);
+        scaled(exact, dot(&weights, &self.chance_of_run), dot(&weights, &self.maximal_runs))
+    }
+
+    /// The probability that an item inserted `generations` ago, and not since, is reported.
+    pub(super) fn reporting_probability(&self, load: f64, generations: u32) -> f64 {
+        let (k, l) = (self.shape.required_matches, self.shape.window_generations);
+        if generations <= l {
+            return 1.0;
+        }
+        if generations >= k + l {
+            return self.rate(load);
+        }
+        // Most often because the segments between age l and its own match.
+        let missing = l as usize..generations as usize;
+        let exact = self.runs(load, |runs| runs.expected_run(l, generations - l, false));
+        let with_own = |probabilities: &[f64]| {
+            let mut probabilities = probabilities.to_vec();
+            probabilities[missing.end..].fill(1.0);
+            self.any_run(&probabilities)
+        };
+        let by_missing = |probabilities: &[f64]| probabilities[missing.clone()].iter().product();
+        scaled(exact, self.mean(load, with_own), self.mean(load, by_missing))
+    }
+
+    fn any_run(&self, probabilities: &[f64]) -> f64 {
+        run_probability(self.shape.required_matches, probabilities.iter().copied())
+    }
+
+    fn runs(&self, load: f64, expectation: impl Fn(&RowRuns<'_>) -> f64) -> f64 {
+        let match_probability = |items| self.match_probability(items);
+        expectation(&RowRuns {
+            required_matches: self.shape.required_matches,
+            load,
+            phase: self.phase,
+            match_probability: &match_probability,
+        })
+    }
+
+    /// The spreads of a load as a mixture of profiles.
+    pub(super) fn components(&self, load: f64) -> Vec<Component> {
+        let weights = self.weights(load);
+        let spreads = weights.iter().zip(&self.spreads).filter(|(weight, _)| **weight > 1e-15);
+        let with_weight = spreads.flat_map(|(weight, spreads)| {
+            let weight = weight / spreads.len() as f64;
+            spreads.iter().map(move |loads| (weight, loads))
+        });
+        let probe = |&items: &u32| SegmentProbe::single(self.match_probability(items));
+        with_weight
+            .map(|(weight, loads)| Component { weight, probes: loads.iter().map(probe).collect() })
+            .collect()
+    }
+}
+
+fn dot(weights: &[f64], values: &[f64]) -> f64 {
+    weights.iter().zip(values).map(|(weight, value)| weight * value).sum()
+}
+
+/// An exact expectation of something close, times how much larger the wanted one is by a rough estimate of both.
+fn scaled(exact: f64, rough_wanted: f64, rough_close: f64) -> f64 {
+    if rough_close > 0.0 { exact * rough_wanted / rough_close } else { exact }
+}
+
+/// The x with P(X < x) <= uniform < P(X <= x) for X ~ Binomial(trials, share).
+fn binomial_quantile(trials: u32, share: f64, uniform: f64) -> u32 {
+    if share >= 1.0 {
+        return trials;
+    }
+    let odds = share / (1.0 - share);
+    let mut probability = exp(f64::from(trials) * log1p(-share));
+    let mut below = 0.0;
+    for x in 0..trials {
+        below += probability;
+        if uniform < below {
+            return x;
+        }
+        probability *= f64::from(trials - x) / f64::from(x + 1) * odds;
+    }
+    trials
+}
+
+/// Square roots of the first 63 primes.
+static IRRATIONALS: [f64; 63] = {
+    const PRIMES: [u32; 63] = [
+        2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101,
+        103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 173, 179, 181, 191, 193, 197, 199, 211,
+        223, 227, 229, 233, 239, 241, 251, 257, 263, 269, 271, 277, 281, 283, 293, 307,
+    ];
+    let mut roots = [0.0; 63];
+    let mut i = 0;
+    while i < 63 {
+        // Newton's iteration; `sqrt` is not available in constants.
+        let square = PRIMES[i] as f64;
+        let mut root = square;
+        let mut round = 0;
+        while round < 60 {
+            root = (root + square / root) / 2.0;
+            round += 1;
+        }
+        roots[i] = root;
+        i += 1;
+    }
+    roots
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(k: u32, l: u32, row_bytes: u32, parts: u32) -> Shape {
+        Shape { required_matches: k, window_generations: l, segment: Segment::Rows { row_bytes, parts } }
+    }
+
+    #[test]
+    fn weights_are_a_distribution_with_the_right_mean() {
+        let model = RowModel::new(&shape(5, 10, 64, 2), 1.0, Precision::FINE);
+        for load in [0.1, 1.0, 1.3, 2.0] {
+            let weights = model.weights(load);
+            let totals = (0_u32..).map(|node| f64::from(node * model.step));
+            let mean: f64 = weights.iter().zip(totals).map(|(weight, total)| weight * total).sum();
+            assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+            assert!((mean / (15.0 * load) - 1.0).abs() < 1e-6, "{mean}");
+        }
+    }
+
+    #[test]
+    fn generations_share_the_items_evenly() {
+        let model = RowModel::new(&shape(3, 7, 64, 3), 1.0, Precision::COARSE);
+        let mut sums = [0; 10];
+        for point in 0..1_000 {
+            let loads = model.generation_loads(50, point);
+            assert_eq!(loads.iter().sum::<u32>(), 50);
+            sums.iter_mut().zip(&loads).for_each(|(sum, load)| *sum += load);
+        }
+        assert!(sums.iter().all(|&sum| (4_900..5_100).contains(&sum)), "{sums:?}");
+    }
+
+    /// With one segment in a run there is nothing shared: the mixture of a block's load.
+    #[test]
+    fn a_run_of_one_segment_is_a_block() {
+        for phase in [1.0, 0.3] {
+            let shape = shape(1, 6, 64, 4);
+            let model = RowModel::new(&shape, phase, Precision::FINE);
+            for (age, load) in [(0, 3.0 * phase), (1, 3.0), (6, 3.0)] {
+                let expected = super::super::match_probability(&shape.segment, load, super::super::Cells::Many);
+                let got = model.runs(3.0, |runs| runs.expected_run(age, 1, false));
+                assert!((got / expected - 1.0).abs() < 1e-9, "age {age} phase {phase}: {got} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn exact_expectations_agree_with_many_spreads() {
+        let many = Precision { totals: 400, spreads: 1_024 };
+        for (k, l, row_bytes, parts, load) in [(5, 10, 64, 2, 1.3), (3, 7, 64, 3, 1.9), (2, 8, 256, 6, 8.0)] {
+            for phase in [1.0, 0.5] {
+                let shape = shape(k, l, row_bytes, parts);
+                let rate = RowModel::new(&shape, phase, Precision::FINE).rate(load);
+                let by_spreads = RowModel::new(&shape, phase, many).rough_rate(load);
+                assert!((rate / by_spreads - 1.0).abs() < 0.02, "{shape} phase {phase}: {rate} {by_spreads}");
+            }
+        }
+    }
+}

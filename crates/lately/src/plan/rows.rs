@@ -1,0 +1,140 @@
+//! The search through shapes of rows.
+//!
+//! A row has room for a fixed number of parts, so b decides k + l, and only k is left to choose. A coarse model ranks the
+//! shapes, the fine one sizes the best of them.
+
+use alloc::vec::Vec;
+
+use libm::{ceil, exp, log, log2, sqrt};
+
+use super::search::{most_cells, most_generations};
+use super::{Dimensions, Request, sizing};
+use crate::model::rows::{Precision, RowModel};
+use crate::shape::{Segment, Shape, parts_per_row};
+use crate::window::Window;
+
+/// Coarse memories this close to the best may turn out best.
+const COARSE_ERROR: f64 = 1.04;
+
+/// The least memory for the rate, if any shape keeps the slack.
+pub(super) fn least_memory(
+    request: &Request,
+    window: Window,
+    rate: f64,
+    max_slack: f64,
+    row_bytes: u32,
+) -> Vec<Dimensions> {
+    let sized = |shape: &Shape, is_fine: bool| {
+        let items_per_generation = window.items().div_ceil(shape.window_generations.into());
+        let budget = rate - sizing::hash_collisions(shape, items_per_generation);
+        let load = greatest_load(shape, budget, is_fine);
+        let rows = ceil(items_per_generation as f64 / load).max(1.0) as u64;
+        Dimensions::new(window, *shape, items_per_generation, rows)
+    };
+    let bits_to_match = |l: u32| log2((f64::from(l) + 1.0) / rate);
+    let shapes = shapes(request, &window, max_slack, row_bytes, bits_to_match);
+    let mut coarse: Vec<Dimensions> = shapes.iter().filter_map(|shape| sized(shape, false)).collect();
+    coarse.sort_by_key(|candidate| candidate.memory_bytes);
+    let mut found: Option<Dimensions> = None;
+    for candidate in coarse {
+        if found.is_some_and(|found| candidate.memory_bytes as f64 > found.memory_bytes as f64 * COARSE_ERROR) {
+            break;
+        }
+        let fine = sized(&candidate.shape, true);
+        let better = fine.filter(|fine| found.is_none_or(|found| fine.memory_bytes < found.memory_bytes));
+        found = better.filter(|fine| fine.npws() <= max_slack).or(found);
+    }
+    found.into_iter().collect()
+}
+
+/// The least rate that fits into the memory, if any shape keeps the slack.
+pub(super) fn best_rate(
+    request: &Request,
+    window: Window,
+    max_memory: u64,
+    max_slack: f64,
+    row_bytes: u32,
+) -> Option<Dimensions> {
+    let bits_per_item = max_memory as f64 * 8.0 / window.items() as f64;
+    // Rows need about half as much again as a Bloom filter: crowded rows, and the generations beyond the window.
+    let bits_to_match = |_| bits_per_item * core::f64::consts::LN_2 / 2.0;
+    let rough_rate = |candidate: &Dimensions| {
+        let load = candidate.items_per_generation as f64 / candidate.cells as f64;
+        RowModel::new(&candidate.shape, 1.0, Precision::COARSE).rough_rate(load)
+    };
+    let fitting = shapes(request, &window, max_slack, row_bytes, bits_to_match).into_iter().filter_map(|shape| {
+        let items_per_generation = window.items().div_ceil(shape.window_generations.into());
+        let rows = most_cells(&shape, max_memory);
+        let candidate = Dimensions::new(window, shape, items_per_generation, rows).filter(|_| rows > 0)?;
+        Some((candidate, rough_rate(&candidate)))
+    });
+    let mut coarse: Vec<(Dimensions, f64)> = fitting.collect();
+    coarse.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let kept = coarse.into_iter().map(|(candidate, _)| candidate).filter(|candidate| candidate.npws() <= max_slack);
+    // The coarse order is good to a few percent of the rate, and the first few are that close.
+    kept.take(2).min_by(|a, b| a.worst_rate().total_cmp(&b.worst_rate()))
+}
+
+/// The shapes worth a look: rows used to the full, unless the window has too few generations for that, and an item's
+/// bits to match not far from what is needed.
+fn shapes(
+    request: &Request,
+    window: &Window,
+    max_slack: f64,
+    row_bytes: u32,
+    bits_to_match: impl Fn(u32) -> f64,
+) -> Vec<Shape> {
+    let all_parts = parts_per_row(row_bytes);
+    let parts = match request.segment {
+        Some(Segment::Rows { parts, .. }) => parts..=parts,
+        _ => 1..=all_parts / 2,
+    };
+    let with_parts = |parts: u32| {
+        let segments = all_parts / parts;
+        let (least, most) = request.shape.map_or((1, segments.saturating_sub(1)), |(k, _)| (k, k));
+        (least..=most).filter_map(move |k| {
+            let room = segments.checked_sub(k).filter(|&l| l > 0)?;
+            let l = request.shape.map_or(u64::from(room).min(most_generations(window)) as u32, |(_, l)| l);
+            let segment = Segment::Rows { row_bytes, parts };
+            Some(Shape { required_matches: k, window_generations: l, segment })
+        })
+    };
+    let is_worth_a_look = |shape: &Shape| {
+        let Segment::Rows { parts, .. } = shape.segment else { return false };
+        let matched = f64::from(shape.required_matches * parts);
+        let needed = bits_to_match(shape.window_generations);
+        let chosen_for_us = request.shape.is_none() && request.segment.is_none();
+        shape.check().is_ok()
+            && 1.0 / f64::from(shape.window_generations) <= max_slack
+            && (!chosen_for_us || (0.6 * needed..=1.6 * needed + 2.0).contains(&matched))
+    };
+    parts.flat_map(with_parts).filter(is_worth_a_look).collect()
+}
+
+/// The most items per row and generation that keep the rate; whatever it returns keeps it.
+fn greatest_load(shape: &Shape, rate: f64, is_fine: bool) -> f64 {
+    let precision = if is_fine { Precision::FINE } else { Precision::COARSE };
+    let model = RowModel::new(shape, 1.0, precision);
+    // The rough rate finds the neighbourhood; the exact one, which takes longer, is then asked a few times.
+    let (mut low, mut high) = (1e-9, 1e3);
+    while high / low > 1.0 + 1e-4 {
+        let middle = sqrt(low * high);
+        if model.rough_rate(middle) <= rate { low = middle } else { high = middle }
+    }
+    if !is_fine {
+        return low;
+    }
+    // ln(rate) is almost linear in ln(load), with a slope near the bits to be matched: correct, and correct again.
+    let slope = {
+        let step = 1.02;
+        log(model.rough_rate(low * step) / model.rough_rate(low)) / log(step)
+    };
+    let mut load = low;
+    for _ in 0..3 {
+        load *= exp((log(rate) - log(model.rate(load))) / slope);
+    }
+    while model.rate(load) > rate {
+        load *= 0.9995;
+    }
+    load
+}
