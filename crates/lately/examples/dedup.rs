@@ -7,14 +7,32 @@
 //! The arguments are the window (inserts that are never forgotten) and the false positive rate.
 
 use std::error::Error;
-use std::io::{self, BufRead, BufWriter, Write};
+use std::io::{self, BufRead, BufWriter, ErrorKind, Write};
+use std::process::ExitCode;
 
 use lately::Filter;
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let window = arguments.next().map_or(Ok(1_000_000), |argument| argument.parse())?;
-    let rate = arguments.next().map_or(Ok(1e-4), |argument| argument.parse())?;
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever reads our output has had enough.
+        Err(error) if is_broken_pipe(error.as_ref()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("dedup: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [window, rate] = arguments.as_slice() else {
+        return Err(
+            "say the window and the false positive rate, for example: dedup 1000 0.0001 < FILE".into()
+        );
+    };
+    let window = window.parse().map_err(|error| format!("window {window:?}: {error}"))?;
+    let rate = rate.parse().map_err(|error| format!("false positive rate {rate:?}: {error}"))?;
     let mut seen = Filter::builder().window(window).false_positive_rate(rate).build()?;
 
     let mut input = io::stdin().lock();
@@ -23,7 +41,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (mut lines, mut duplicates) = (0_u64, 0_u64);
     while input.read_until(b'\n', &mut line)? > 0 {
         lines += 1;
-        if seen.check_and_insert(&line) {
+        // The last line may lack its newline, and is the same line all the same.
+        if seen.check_and_insert(line.strip_suffix(b"\n").unwrap_or(&line)) {
             duplicates += 1;
         } else {
             output.write_all(&line)?;
@@ -40,4 +59,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         plan.shape,
     );
     Ok(())
+}
+
+fn is_broken_pipe(error: &(dyn Error + 'static)) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
 }

@@ -7,7 +7,7 @@
 
 use alloc::boxed::Box;
 use alloc::vec;
-use core::ops::RangeInclusive;
+use core::ops::{Range, RangeInclusive};
 
 use crate::ring::{Age, Ring};
 use crate::window::{Overload, Window};
@@ -116,13 +116,13 @@ impl Ageing {
     /// Moves the clock and returns the starts of the generations to enter, oldest first; never more than the ring
     /// has segments, because by then nothing older is left.
     pub(crate) fn advance_clock(&mut self, now_ms: u64, ring: &Ring) -> impl Iterator<Item = u64> + use<> {
-        let entered = self.generations_entered(now_ms, ring);
         let clock = self.generation_clock(ring);
-        entered.map(move |generation| clock.map_or(0, |clock| clock.start_of(generation)))
+        let left = clock.map_or(0..0, |clock| self.generations_left(now_ms, clock, ring));
+        // Each generation left is one entered; counted so, the last generation there is causes no overflow.
+        left.filter_map(move |generation| clock.map(|clock| clock.end_of(generation)))
     }
 
-    fn generations_entered(&mut self, now_ms: u64, ring: &Ring) -> core::ops::Range<u64> {
-        let Some(clock) = self.generation_clock(ring) else { return 0..0 };
+    fn generations_left(&mut self, now_ms: u64, clock: GenerationClock, ring: &Ring) -> Range<u64> {
         match self.latest_ms {
             None => {
                 // What was inserted before the clock was set counts as inserted now.
@@ -137,7 +137,7 @@ impl Ageing {
             Some(latest) => {
                 self.latest_ms = Some(now_ms);
                 let (from, to) = (clock.generation_at(latest), clock.generation_at(now_ms));
-                from.max(to.saturating_sub(u64::from(ring.segments()))) + 1..to + 1
+                from.max(to.saturating_sub(u64::from(ring.segments())))..to
             }
         }
     }
@@ -195,9 +195,10 @@ impl GenerationClock {
         (u128::from(millis) * u128::from(self.generations) / u128::from(self.span_ms)) as u64
     }
 
-    /// The first millisecond of a generation.
-    fn start_of(self, generation: u64) -> u64 {
-        (u128::from(generation) * u128::from(self.span_ms)).div_ceil(u128::from(self.generations)) as u64
+    /// The first millisecond of the generation after this one.
+    fn end_of(self, generation: u64) -> u64 {
+        ((u128::from(generation) + 1) * u128::from(self.span_ms)).div_ceil(u128::from(self.generations))
+            as u64
     }
 }
 
@@ -211,7 +212,7 @@ mod tests {
             let clock = GenerationClock { span_ms, generations };
             for millis in [0, 1, 2, 6, 7, 999, 1_700_000_000_000, u64::MAX - 1, u64::MAX] {
                 let generation = clock.generation_at(millis);
-                let start = clock.start_of(generation);
+                let start = generation.checked_sub(1).map_or(0, |before| clock.end_of(before));
                 assert!(start <= millis);
                 assert_eq!(clock.generation_at(start), generation);
                 assert!(start == 0 || clock.generation_at(start - 1) < generation);

@@ -1,4 +1,5 @@
 //! Running operations on the machine's best instructions, one item at a time or many with their memory asked for ahead.
+#![allow(clippy::inline_always)] // see `kernel::Work`: what is not inlined is not compiled for the kernel
 
 use crate::filter::Filter;
 use crate::layout::kernel::{Kernel, Work};
@@ -17,7 +18,6 @@ pub(crate) struct Insert;
 
 impl Operation for Insert {
     #[inline(always)]
-    #[allow(clippy::inline_always)] // see `kernel::Work`
     fn apply<K: Kernel>(self, kernel: K, filter: &mut Filter, hash: u64) -> bool {
         if filter.ageing.is_full() {
             filter.start_generation_if_due();
@@ -33,7 +33,6 @@ pub(crate) struct CheckAndInsert;
 
 impl Operation for CheckAndInsert {
     #[inline(always)]
-    #[allow(clippy::inline_always)] // see `kernel::Work`
     fn apply<K: Kernel>(self, kernel: K, filter: &mut Filter, hash: u64) -> bool {
         // The question comes before the shift that the insert may bring.
         if filter.ageing.is_full() {
@@ -51,7 +50,6 @@ pub(crate) struct CheckOrInsert;
 
 impl Operation for CheckOrInsert {
     #[inline(always)]
-    #[allow(clippy::inline_always)] // see `kernel::Work`
     fn apply<K: Kernel>(self, kernel: K, filter: &mut Filter, hash: u64) -> bool {
         let seen = filter.memory.contains(kernel, hash, &filter.ring);
         if !seen {
@@ -140,7 +138,6 @@ impl<H: Fn(usize) -> u64, A: FnMut(usize, bool)> Work for BatchQuery<'_, H, A> {
 
 /// Hashes and prefetches [`AHEAD`] items ahead of the one that is applied.
 #[inline(always)]
-#[allow(clippy::inline_always)] // see `kernel::Work`
 fn pipeline<F>(
     mut filter: F,
     len: usize,

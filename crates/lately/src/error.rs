@@ -42,7 +42,7 @@ pub enum ConfigError {
         window_generations: u32,
     },
     /// A rate that is not a probability of practical use.
-    #[error("a false positive rate of {rate} cannot be promised: ask for more than {min:e} and less than 1", min = crate::plan::MIN_RATE)]
+    #[error("a false positive rate of {rate} cannot be promised: ask for at least {min:e} and less than 1", min = crate::plan::MIN_RATE)]
     Rate {
         /// What was asked.
         rate: f64,
@@ -56,7 +56,7 @@ pub enum ConfigError {
         slack: f64,
     },
     /// A slack that no shape reaches.
-    #[error("a slack of {slack} cannot be reached{}: {reachable:.3} or more can", within(.layout.as_ref(), .shape.as_ref()))]
+    #[error("a slack of {slack} cannot be reached{}: {reachable} or more can", within(.layout.as_ref(), .shape.as_ref()))]
     SlackUnreachable {
         /// What was asked.
         slack: f64,
@@ -104,7 +104,9 @@ pub enum ConfigError {
         bits_per_block: u32,
     },
     /// Rows that cannot hold the segments.
-    #[error("rows of {row_bytes} bytes cannot hold {segments} segments of {parts} parts: a row has 64, 128 or 256 bytes, a segment at least 1 part, and (k + l) * parts is at most 31 in 64 bytes and 63 in the others")]
+    #[error(
+        "rows of {row_bytes} bytes cannot hold {segments} segments of {parts} parts: a row has 64, 128 or 256 bytes, a segment at least 1 part, and (k + l) * parts is at most 31 in 64 bytes and 63 in the others"
+    )]
     Row {
         /// Bytes in a row.
         row_bytes: u32,
@@ -140,7 +142,15 @@ pub enum ConfigError {
         /// The rate that would fit with the window asked for.
         fitting_rate: Option<f64>,
     },
-    /// More memory than this machine can address or allocate.
+    /// More memory than can be addressed.
+    #[error(
+        "no filter for {window} items can be addressed with this rate and shape: ask for a smaller window or a higher rate, or leave the shape to the planner"
+    )]
+    TooLarge {
+        /// The items of the window.
+        window: u64,
+    },
+    /// More memory than this machine can allocate.
     #[error(
         "{bytes} bytes cannot be allocated here: ask for a smaller window or a higher rate, or give max_memory(bytes)"
     )]
@@ -159,9 +169,12 @@ fn within(layout: Option<&Layout>, shape: Option<&(u32, u32)>) -> String {
 
 fn remedies(fitting_window: Option<&u64>, fitting_rate: Option<&f64>) -> String {
     use alloc::format;
-    let window =
-        fitting_window.map(|window| format!(", or ask for a window of at most {window}")).unwrap_or_default();
-    let rate = fitting_rate.map(|rate| format!(", or for a rate of at least {rate:.3e}")).unwrap_or_default();
+    let window = fitting_window
+        .map(|window| format!(", or ask for a window (or capacity) of {window}"))
+        .unwrap_or_default();
+    let rate = fitting_rate
+        .map(|rate| format!(", or for a rate of at least {:.3e}", rate * 1.001))
+        .unwrap_or_default();
     window + &rate
 }
 
@@ -219,7 +232,7 @@ pub enum SnapshotError {
     },
     /// A field with a value no snapshot of ours has.
     #[error(
-        "the snapshot's field `{field}` has the value {value}, which no filter has; it was not written by this software"
+        "the snapshot's field `{field}` has the value {value}, which no filter has; the snapshot is damaged or was not written by this software"
     )]
     Field {
         /// Its name in FORMAT.md.
@@ -227,6 +240,9 @@ pub enum SnapshotError {
         /// What it says.
         value: u64,
     },
+    /// Bits are set that belong to no segment.
+    #[error("bits of the snapshot's words are set that no filter sets; it was not written by this software")]
+    UnusedBits,
     /// The filter does not fit into this machine's memory.
     #[error(
         "the snapshot's filter takes {bytes} bytes, which cannot be allocated here; open it on a larger machine"

@@ -28,7 +28,8 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// If the system refuses; the old file is then as it was.
+    /// If the system refuses. The old file is then as it was, unless only the last step failed, the syncing of the
+    /// directory.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SnapshotError> {
         let path = path.as_ref();
         replace(path, &self.to_bytes()).map_err(|source| at(path, source))
@@ -49,38 +50,51 @@ fn at(path: &Path, source: io::Error) -> SnapshotError {
 }
 
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // A link stays a link: what it points to is replaced.
+    // A link to a file stays a link: what it points to is replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    let temporary = beside(&target)?;
-    let written = write_synced(&temporary, &target, bytes);
+    let (temporary, file) = create_beside(&target)?;
+    let written = write_synced(file, bytes, &target).and_then(|()| fs::rename(&temporary, &target));
     if written.is_err() {
         // The first error is the one to report.
         let _ = fs::remove_file(&temporary);
     }
-    written
+    written.and_then(|()| sync_directory(&target))
 }
 
-fn write_synced(temporary: &Path, target: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(temporary)?;
+fn write_synced(mut file: File, bytes: &[u8], target: &Path) -> io::Result<()> {
     if let Ok(existing) = fs::metadata(target) {
         file.set_permissions(existing.permissions())?;
     }
     file.write_all(bytes)?;
-    file.sync_all()?;
-    drop(file);
-    fs::rename(temporary, target)?;
-    sync_directory(target)
+    file.sync_all()
 }
 
-/// A name in the same directory, so that the rename stays within one file system, that no other save uses.
-fn beside(target: &Path) -> io::Result<PathBuf> {
+/// A new file in the same directory, so that the rename stays within one file system. A name that is taken, by another
+/// save or left by a crash, is not touched.
+fn create_beside(target: &Path) -> io::Result<(PathBuf, File)> {
     static SAVES: AtomicU64 = AtomicU64::new(0);
     let name =
         target.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a file name"))?;
-    let mut temporary = OsString::from(".");
-    temporary.push(name);
-    temporary.push(format!(".{}.{}.tmp", std::process::id(), SAVES.fetch_add(1, Ordering::Relaxed)));
-    Ok(target.with_file_name(temporary))
+    loop {
+        let mut temporary = OsString::from(".");
+        temporary.push(name);
+        temporary.push(format!(".{}.{}.tmp", std::process::id(), SAVES.fetch_add(1, Ordering::Relaxed)));
+        let temporary = target.with_file_name(temporary);
+        match new_private_file().open(&temporary) {
+            Ok(file) => return Ok((temporary, file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// A snapshot may hold a secret key: only its owner may read it, unless the file it replaces says otherwise.
+fn new_private_file() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
 }
 
 /// Makes the rename itself durable. Only Unix lets a directory be opened and synced.

@@ -100,7 +100,9 @@ impl Segment {
                     Err(ConfigError::Block { block_bits, bits_per_block })
                 }
             }
-            Self::Rows { row_bytes, parts } if !matches!(row_bytes, 64 | 128 | 256) || parts == 0 || parts > 31 => {
+            Self::Rows { row_bytes, parts }
+                if !matches!(row_bytes, 64 | 128 | 256) || parts == 0 || parts > 31 =>
+            {
                 Err(ConfigError::Row { row_bytes, parts, segments: 1 })
             }
             Self::Slices { .. } | Self::Rows { .. } => Ok(()),

@@ -14,7 +14,7 @@ use crate::hash::HashFunction;
 use crate::layout;
 use crate::plan::{Dimensions, MAX_WINDOW};
 use crate::ring::{Age, Ring};
-use crate::shape::{Segment, Shape};
+use crate::shape::{MAX_SEGMENTS, Segment, Shape};
 use crate::window::{Overload, Window};
 
 const MAGIC: [u8; 8] = *b"LATELY\r\n";
@@ -129,10 +129,7 @@ impl Filter {
         let segments = filter.memory.segments_mut();
         segments.words_mut().iter_mut().for_each(|word| *word = input.u64());
         segments.ring_was_set(&filter.ring);
-        if !segments.words_are_valid() {
-            return Err(SnapshotError::Field { field: "words", value: 1 });
-        }
-        Ok(filter)
+        if segments.words_are_valid() { Ok(filter) } else { Err(SnapshotError::UnusedBits) }
     }
 }
 
@@ -202,9 +199,12 @@ impl Header {
         field_u32("block_bits", block_bits, |bits| layout == 2 || bits == 0)?;
         field_u32("row_bytes", row_bytes, |bytes| layout == 3 || bytes == 0)?;
         field_u32("reserved", input.u32(), |reserved| reserved == 0)?;
-        segment.check().map_err(|_| SnapshotError::Field { field: "b", value: b.into() })?;
+        field_u32("block_bits", block_bits, |bits| layout != 2 || matches!(bits, 64 | 512))?;
+        field_u32("row_bytes", row_bytes, |bytes| layout != 3 || matches!(bytes, 64 | 128 | 256))?;
+        field_u32("b", b, |_| segment.check().is_ok())?;
+        field_u32("k", required_matches, |k| (1..MAX_SEGMENTS).contains(&k))?;
         let shape = Shape { required_matches, window_generations, segment };
-        shape.check().map_err(|_| SnapshotError::Field { field: "k", value: required_matches.into() })?;
+        field_u32("l", window_generations, |_| shape.check().is_ok())?;
         Ok(shape)
     }
 

@@ -11,7 +11,7 @@ fn promise() -> Builder {
 /// The message, which must contain each of these.
 #[track_caller]
 fn refused(builder: &Builder, says: &[&str]) -> ConfigError {
-    let error = builder.build().unwrap_err();
+    let error = builder.build().map(|filter| filter.plan()).unwrap_err();
     let message = error.to_string();
     for part in says {
         assert!(message.contains(part), "\"{message}\" does not say \"{part}\"");
@@ -39,12 +39,14 @@ fn windows_of_nothing_and_of_more_than_can_be_counted() {
 
 #[test]
 fn rates_that_are_no_rates() {
-    for rate in [0.0, -0.1, 1.0, 2.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e-16] {
+    for rate in [0.0, -0.1, 1.0, 2.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 9e-16] {
         refused(&promise().false_positive_rate(rate), &["rate", "less than 1"]);
     }
     let error = refused(&promise().window(1 << 40).false_positive_rate(1e-9), &["1e-9", "64-bit"]);
     let ConfigError::RateUnreachable { reachable, .. } = error else { panic!("{error}") };
     promise().window(1 << 40).false_positive_rate(reachable).plan().expect("the remedy works");
+    promise().false_positive_rate(lately::MIN_RATE).plan().expect("the limit is allowed");
+    refused(&promise().shape(200, 1).false_positive_rate(1e-14), &["1e-14", "64-bit"]);
 }
 
 #[test]
@@ -59,11 +61,18 @@ fn slack_that_is_no_slack_and_slack_that_no_l_reaches() {
         promise().max_slack(0.1).shape(3, 5).layout(Layout::Blocks),
         Filter::builder().window(1_000).max_slack(0.1).shape(3, 5),
         promise().time_window(Duration::from_millis(9), 1_000).max_slack(0.1),
+        promise().max_slack(0.1).shape(7, 5),
+        promise().window(100_000).max_slack(1e-9),
+        promise().max_slack(0.01).layout(Layout::Rows),
     ];
     for builder in cases {
-        let error = refused(&builder, &["slack", "or more can"]);
-        let ConfigError::SlackUnreachable { reachable, .. } = error else { panic!("{error}") };
-        builder.max_slack(reachable * 1.001).plan().expect("the remedy works");
+        let message = refused(&builder, &["slack", "or more can"]).to_string();
+        // As a reader would: ask for the number in the message.
+        let said = message.split(": ").last().and_then(|rest| rest.split(' ').next()).unwrap();
+        builder
+            .max_slack(said.parse().unwrap())
+            .plan()
+            .unwrap_or_else(|error| panic!("{message}, then {error}"));
     }
 }
 
@@ -82,6 +91,13 @@ fn shapes_the_format_cannot_hold() {
             &[&format!("{block_bits} bits with {bits_per_block}"), "64 or 512"],
         );
     }
+    for (k, l, row_bytes, parts) in
+        [(5, 11, 64, 2), (1, 1, 32, 1), (1, 1, 64, 0), (10, 22, 128, 2), (2, 2, 256, 32)]
+    {
+        let builder = promise().shape(k, l).segment(Segment::Rows { row_bytes, parts });
+        refused(&builder, &[&format!("rows of {row_bytes} bytes"), "31 in 64 bytes"]);
+    }
+    refused(&promise().shape(32, 32).layout(Layout::Rows), &["rows of 256 bytes", "64 segments"]);
     let blocks = Segment::Blocks { block_bits: 64, bits_per_block: 4 };
     refused(&promise().layout(Layout::Slices).segment(blocks), &["slices", "blocks"]);
 }
@@ -94,7 +110,7 @@ fn an_overload_policy_without_a_clock() {
 #[test]
 fn memory_that_is_not_enough_says_what_is() {
     let builder = promise().window(100_000).false_positive_rate(1e-4).max_memory(100_000);
-    let error = refused(&builder, &["max_memory is 100000", "window of at most", "rate of at least"]);
+    let error = refused(&builder, &["max_memory is 100000", "window (or capacity) of", "rate of at least"]);
     let ConfigError::MemoryTooSmall { needed_bytes, fitting_window, fitting_rate, .. } = error else {
         panic!("{error}")
     };
@@ -113,6 +129,12 @@ fn memory_that_is_not_enough_says_what_is() {
 #[test]
 fn memory_that_no_machine_has() {
     refused(&promise().window(MAX_WINDOW), &["bytes cannot be allocated", "max_memory("]);
+    let promise = promise().false_positive_rate(0.1);
+    let slices = promise.window(MAX_WINDOW).shape(1_000, 1).segment(Segment::Slices { parts: 64 });
+    refused(&slices, &["addressed", "smaller window"]);
+    let half_full =
+        Filter::builder().window(MAX_WINDOW).shape(1_000, 1).segment(Segment::Slices { parts: 64 });
+    refused(&half_full, &["addressed", "smaller window"]);
 }
 
 #[test]

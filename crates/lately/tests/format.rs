@@ -24,13 +24,13 @@ impl Parsed<'_> {
     }
 
     fn is_set(&self, bit: u64) -> bool {
-        let words = 136 + 16 * self.segments();
+        let words = 144 + 16 * self.segments();
         self.u64((words + bit / 64 * 8) as usize) >> (bit % 64) & 1 == 1
     }
 
     /// The bits of an item in the segment at a ring position, counted from the first word.
     fn bits(&self, hash: u64, position: u64) -> Vec<u64> {
-        let (b, cells) = (u64::from(self.u32(24)), self.u64(32));
+        let (b, cells) = (u64::from(self.u32(24)), self.u64(40));
         match self.u32(12) {
             1 => {
                 let segment = position * (b * cells).div_ceil(64) * 64;
@@ -45,6 +45,19 @@ impl Parsed<'_> {
                 let choice = remix(hash, 2 * position + 1);
                 let start = (position * cells + block) * block_bits;
                 (0..b).map(|i| start + i * part + (choice >> (i * u64::from(part.ilog2()))) % part).collect()
+            }
+            3 => {
+                let row_bits = u64::from(self.u32(32)) * 8;
+                let part_bits = if row_bits == 2048 { 32 } else { 16 };
+                let start = reduce(remix(hash, 0), cells) * row_bits;
+                let choice = |part: u64| {
+                    let bits_of_hash = if part_bits == 32 { 8 } else { 4 };
+                    let per_lane = 64 / bits_of_hash;
+                    (remix(hash, 1 + part / per_lane) >> (part % per_lane * bits_of_hash)) % part_bits
+                };
+                (position * b..(position + 1) * b)
+                    .map(|part| start + part * part_bits + choice(part))
+                    .collect()
             }
             other => panic!("layout {other}"),
         }
@@ -74,15 +87,25 @@ fn an_inserted_item_sets_exactly_the_documented_bits() {
             filter.insert("item");
             let bytes = filter.to_bytes();
             let parsed = Parsed(&bytes);
-            assert_eq!(parsed.u64(104), shifts);
+            assert_eq!(parsed.u64(112), shifts);
             let hash = xxhash_rust::xxh3::xxh3_64_with_seed(b"item", 3);
             let segments = parsed.segments();
             let newest = (segments - shifts % segments) % segments;
             let mut expected: Vec<u64> =
                 (0..k).flat_map(|age| parsed.bits(hash, (newest + age) % segments)).collect();
             expected.sort_unstable();
-            let all = (bytes.len() as u64 - 136 - 16 * segments - 8) * 8;
-            let set: Vec<u64> = (0..all).filter(|&bit| parsed.is_set(bit)).collect();
+            let all = (bytes.len() as u64 - 144 - 16 * segments - 8) * 8;
+            let mut set: Vec<u64> = (0..all).filter(|&bit| parsed.is_set(bit)).collect();
+            if let Segment::Rows { row_bytes, .. } = shape.segment {
+                // The last 16 bits of the item's row are its stamp; other rows' stamps are zero, or as old as the
+                // shift that last visited them.
+                let row_bits = u64::from(row_bytes) * 8;
+                let stamp = (expected[0] / row_bits + 1) * row_bits - 16;
+                let written =
+                    (0..16).fold(0, |value, bit| value | u64::from(parsed.is_set(stamp + bit)) << bit);
+                assert_eq!(written, shifts);
+                set.retain(|bit| bit % row_bits < row_bits - 16);
+            }
             assert_eq!(set, expected, "{shape} after {shifts} shifts");
         }
     }
@@ -107,25 +130,25 @@ fn header_fields_stand_where_the_document_says() {
     let parsed = Parsed(&bytes);
     assert_eq!(&bytes[..8], b"LATELY\r\n");
     let words = |offsets: &[usize]| offsets.iter().map(|&offset| parsed.u32(offset)).collect::<Vec<_>>();
-    // version, layout, k, l, b, B
-    assert_eq!(words(&[8, 12, 16, 20, 24, 28]), [1, 2, 3, 7, 4, 512]);
-    assert_eq!(parsed.u64(32), filter.plan().cells);
-    assert_eq!(parsed.u64(40), 13, "90 items over 7 generations, rounded up");
+    // version, layout, k, l, b, B, row bytes, reserved
+    assert_eq!(words(&[8, 12, 16, 20, 24, 28, 32, 36]), [1, 2, 3, 7, 4, 512, 0, 0]);
+    assert_eq!(parsed.u64(40), filter.plan().cells);
+    assert_eq!(parsed.u64(48), 13, "90 items over 7 generations, rounded up");
     // window kind, overload
-    assert_eq!(words(&[48, 52]), [2, 2]);
-    assert_eq!((parsed.u64(56), parsed.u64(64)), (90, 700));
+    assert_eq!(words(&[56, 60]), [2, 2]);
+    assert_eq!((parsed.u64(64), parsed.u64(72)), (90, 700));
     // hash, clock
-    assert_eq!(words(&[72, 76]), [2, 1]);
-    assert_eq!(&bytes[80..96], b"ABCDEFGHIJKLMNOP");
+    assert_eq!(words(&[80, 84]), [2, 1]);
+    assert_eq!(&bytes[88..104], b"ABCDEFGHIJKLMNOP");
     let statistics = filter.statistics();
-    assert_eq!(parsed.u64(96), 15);
-    assert_eq!(parsed.u64(104), statistics.generation);
-    assert_eq!(parsed.u64(112), 1_234);
-    assert_eq!((parsed.u64(120), parsed.u64(128)), (1, 1));
+    assert_eq!(parsed.u64(104), 15);
+    assert_eq!(parsed.u64(112), statistics.generation);
+    assert_eq!(parsed.u64(120), 1_234);
+    assert_eq!((parsed.u64(128), parsed.u64(136)), (1, 1));
     // One early shift at 1000, then the generations of 1100 and 1200.
     let newest = 10 - (statistics.generation % 10) as usize;
     let start = |age: usize| {
-        let offset = 136 + 16 * ((newest + age) % 10);
+        let offset = 144 + 16 * ((newest + age) % 10);
         (parsed.u64(offset), parsed.u64(offset + 8))
     };
     assert_eq!([start(0), start(1), start(2), start(3)], [(15, 1_200), (15, 1_100), (13, 1_000), (0, 1_000)]);

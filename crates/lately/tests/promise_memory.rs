@@ -5,8 +5,8 @@ mod common;
 use std::time::Duration;
 
 use common::counting_allocator::CountingAllocator;
-use common::{item, shapes, with_shape};
-use lately::{Filter, Layout, Overload};
+use common::{LAYOUTS, item, shapes, with_shape};
+use lately::{Filter, Overload};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator::new();
@@ -18,7 +18,7 @@ fn memory_is_the_plans_and_never_grows() {
         check(&with_shape(&shape).window(5_000));
         check(&with_shape(&shape).time_window(Duration::from_secs(1), 5_000));
     }
-    for layout in [Layout::Slices, Layout::Blocks] {
+    for layout in LAYOUTS {
         let promise = Filter::builder().false_positive_rate(1e-3).layout(layout);
         check(&promise.clone().window(20_000));
         check(&promise.clone().time_window(Duration::from_secs(9), 2_000));

@@ -2,12 +2,16 @@
 
 mod common;
 
-use common::{assert_rate_is, item, with_shape};
+use common::{LAYOUTS, assert_rate_is, item, with_shape};
 use lately::model::{Cells, Profile};
-use lately::{Filter, Layout, Segment, Shape};
+use lately::{Filter, Segment, Shape};
 
 fn slices(k: u32, l: u32, parts: u32) -> Shape {
     Shape { required_matches: k, window_generations: l, segment: Segment::Slices { parts } }
+}
+
+fn rows(k: u32, l: u32, row_bytes: u32, parts: u32) -> Shape {
+    Shape { required_matches: k, window_generations: l, segment: Segment::Rows { row_bytes, parts } }
 }
 
 /// How many items of each generation, newest first, are reported over all filters, when the newest generation is
@@ -72,6 +76,10 @@ fn expired_generations_decay_as_the_model_predicts() {
         Shape::blocks(3, 8, 512, 4),
         Shape::blocks(2, 3, 64, 4),
         Shape::blocks(4, 6, 64, 1),
+        rows(5, 10, 64, 2),
+        rows(10, 21, 64, 1),
+        rows(4, 17, 128, 3),
+        rows(2, 8, 256, 6),
     ] {
         check_decay(&shape, 60, 1.0);
         check_decay(&shape, 60, 0.4);
@@ -89,8 +97,8 @@ fn expired_generations_decay_as_the_model_predicts_to_half_a_percent() {
 
 #[test]
 fn the_slack_asked_for_is_kept_rounding_included() {
-    for layout in [Layout::Slices, Layout::Blocks] {
-        for (window, slack) in [(100, 0.3), (1_000, 0.1), (997, 0.05), (5_000, 0.02), (10_000, 0.25)] {
+    for layout in LAYOUTS {
+        for (window, slack) in [(100, 0.3), (1_000, 0.1), (997, 0.06), (5_000, 0.07), (10_000, 0.25)] {
             let builder =
                 Filter::builder().window(window).false_positive_rate(1e-3).max_slack(slack).layout(layout);
             let plan = builder.plan().unwrap();

@@ -4,8 +4,8 @@ mod common;
 
 use std::time::Duration;
 
-use common::{Random, fill_to_worst_moment, item, shapes, with_shape};
-use lately::{Filter, Layout, Overload, Shape};
+use common::{LAYOUTS, Random, fill_to_worst_moment, item, shapes, with_shape};
+use lately::{Filter, Overload, Segment, Shape};
 
 const START: u64 = 1_700_000_000_000;
 
@@ -103,16 +103,23 @@ fn items_inserted_before_the_clock_is_set_count_as_inserted_when_it_is() {
 #[test]
 fn the_end_of_time_is_a_time_like_any_other() {
     for shape in shapes() {
-        let mut filter = with_shape(&shape).time_window(Duration::from_millis(64), 100).build().unwrap();
-        filter.advance_to(u64::MAX - 64);
-        filter.insert("late");
-        for now in u64::MAX - 64..=u64::MAX {
-            filter.advance_to(now);
-            assert!(filter.contains("late"));
+        // As many generations as milliseconds, and fewer.
+        for span in [u64::from(shape.window_generations), 64] {
+            let mut filter =
+                with_shape(&shape).time_window(Duration::from_millis(span), 100).build().unwrap();
+            filter.advance_to(1);
+            filter.insert("early");
+            filter.advance_to(u64::MAX - span);
+            assert!(!filter.contains("early"));
+            filter.insert("late");
+            for now in u64::MAX - span..=u64::MAX {
+                filter.advance_to(now);
+                assert!(filter.contains("late"));
+            }
+            filter.advance_to(u64::MAX);
+            filter.insert("last");
+            assert!(filter.contains("last") && Filter::from_bytes(&filter.to_bytes()).unwrap() == filter);
         }
-        filter.advance_to(u64::MAX);
-        filter.insert("last");
-        assert!(filter.contains("last") && Filter::from_bytes(&filter.to_bytes()).unwrap() == filter);
     }
 }
 
@@ -131,7 +138,7 @@ fn a_span_of_any_length_can_be_asked_for() {
 
 #[test]
 fn an_overloaded_window_that_keeps_its_span_forgets_nothing_and_lets_the_rate_rise() {
-    for layout in [Layout::Slices, Layout::Blocks] {
+    for layout in LAYOUTS {
         let builder = Filter::builder().time_window(Duration::from_secs(1), 2_000);
         let mut filter = builder.false_positive_rate(1e-3).layout(layout).build().unwrap();
         filter.advance_to(START);
@@ -147,7 +154,7 @@ fn an_overloaded_window_that_keeps_its_span_forgets_nothing_and_lets_the_rate_ri
 
 #[test]
 fn an_overloaded_window_that_keeps_its_rate_shortens_the_span_and_says_so() {
-    for layout in [Layout::Slices, Layout::Blocks] {
+    for layout in LAYOUTS {
         let builder =
             Filter::builder().time_window(Duration::from_secs(1), 2_000).overload(Overload::KeepRate);
         let mut filter = builder.false_positive_rate(1e-2).layout(layout).build().unwrap();
@@ -184,7 +191,7 @@ fn an_overloaded_window_that_keeps_its_rate_shortens_the_span_and_says_so() {
 
 #[test]
 fn a_time_window_at_capacity_keeps_its_rate() {
-    for layout in [Layout::Slices, Layout::Blocks] {
+    for layout in LAYOUTS {
         let builder = Filter::builder().time_window(Duration::from_secs(60), 60_000);
         let mut filter = builder.false_positive_rate(1e-3).layout(layout).build().unwrap();
         for number in 0..200_000 {
@@ -218,6 +225,65 @@ fn ages_are_ranges_of_inserts_and_of_milliseconds_that_contain_the_truth() {
         assert!(width <= 2 * filter.plan().items_per_generation, "{age:?} says too little");
     }
     assert_eq!(filter.age_of("never"), None);
+}
+
+#[test]
+fn age_ranges_are_exactly_the_inserts_of_a_generation() {
+    // One part in 64 of a stranger's chance is not enough to widen a range here: all bits differ.
+    let mut filter =
+        Filter::builder().window(10).shape(1, 5).segment(Segment::Slices { parts: 40 }).build().unwrap();
+    assert_eq!(filter.plan().items_per_generation, 2);
+    (0..100).for_each(|number| filter.insert(item(number)));
+    for since in 0..10_u64 {
+        let age = filter.age_of(item(99 - since)).unwrap().inserts;
+        assert_eq!(age, since / 2 * 2..=since / 2 * 2 + 1, "{since} inserts ago");
+    }
+    // In the middle of a generation.
+    filter.insert(item(100));
+    let ranges: Vec<_> = (0..5).map(|since| filter.age_of(item(100 - since)).unwrap().inserts).collect();
+    assert_eq!(ranges, [0..=0, 1..=2, 1..=2, 3..=4, 3..=4]);
+}
+
+#[test]
+fn a_time_windows_guarantees_follow_what_it_really_holds() {
+    for overload in [Overload::KeepWindow, Overload::KeepRate] {
+        let builder =
+            Filter::builder().time_window(Duration::from_millis(50), 50).shape(2, 5).overload(overload);
+        let mut filter = builder.build().unwrap();
+        assert_eq!(
+            (filter.guaranteed_window(), filter.guaranteed_span()),
+            (0, Some(Duration::from_millis(50)))
+        );
+        // A generation is 10 ms; five items each.
+        for generation in 0..20_u64 {
+            filter.advance_to(START + 10 * generation);
+            (0..5).for_each(|number| filter.insert(item(generation * 5 + number)));
+            assert_eq!(
+                filter.guaranteed_window(),
+                5 * (generation + 1).min(6),
+                "l generations and the newest"
+            );
+            assert_eq!(filter.guaranteed_span(), Some(Duration::from_millis(50)), "generation {generation}");
+        }
+        filter.advance_to(START + 10_000);
+        assert_eq!(filter.guaranteed_window(), 0, "nothing is left after a pause");
+        assert_eq!(filter.guaranteed_span(), Some(Duration::from_millis(50)));
+    }
+}
+
+#[test]
+fn distinct_items_of_a_time_window_are_estimated() {
+    for layout in LAYOUTS {
+        let builder =
+            Filter::builder().time_window(Duration::from_secs(10), 20_000).false_positive_rate(1e-3);
+        let mut filter = builder.layout(layout).build().unwrap();
+        for number in 0..60_000 {
+            filter.advance_to(START + number / 2);
+            filter.insert(item(number));
+        }
+        let estimate = filter.statistics().estimated_distinct_items;
+        assert!((estimate / 20_000.0 - 1.0).abs() < 0.05, "{layout}: {estimate}");
+    }
 }
 
 #[test]

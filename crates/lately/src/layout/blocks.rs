@@ -7,7 +7,6 @@
 //! ```
 //! An item picks one block of a segment with one hash value and, with the bits of another, one bit in each part.
 
-
 use libm::log1p;
 
 use super::Segments;
@@ -88,7 +87,8 @@ impl Segments for Blocks {
     #[inline]
     fn prefetch<K: Kernel>(&self, kernel: K, item: u64, ring: &Ring) {
         let (k, l) = (ring.required_matches(), ring.window_generations());
-        let probed = core::iter::successors(Some(l), |age| age.checked_sub(k)).take_while(|&age| age >= k).map(Age);
+        let probed =
+            core::iter::successors(Some(l), |age| age.checked_sub(k)).take_while(|&age| age >= k).map(Age);
         for age in ring.written_ages().chain(probed) {
             let start = self.block_start(item, ring.position_of(age));
             kernel.prefetch(&self.words[start..start + self.words_per_block()]);

@@ -121,7 +121,12 @@ mod with_avx2 {
         }
 
         #[inline(always)]
-        fn check_and_insert<const WORDS: usize>(self, row: &mut [u64; WORDS], item: u64, turn: &Turn) -> bool {
+        fn check_and_insert<const WORDS: usize>(
+            self,
+            row: &mut [u64; WORDS],
+            item: u64,
+            turn: &Turn,
+        ) -> bool {
             // SAFETY: `self` is proof that AVX2 is there.
             unsafe { avx2::check_and_insert(row, item, turn) }
         }

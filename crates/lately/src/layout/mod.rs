@@ -98,7 +98,9 @@ pub(crate) fn words(shape: &Shape, cells: u64) -> Option<u64> {
     match shape.segment {
         // Every segment begins at a whole word.
         Segment::Slices { parts } => words_of_cells(parts)?.checked_mul(shape.segments().into()),
-        Segment::Blocks { block_bits, .. } => words_of_cells(block_bits)?.checked_mul(shape.segments().into()),
+        Segment::Blocks { block_bits, .. } => {
+            words_of_cells(block_bits)?.checked_mul(shape.segments().into())
+        }
         // All segments share a row.
         Segment::Rows { row_bytes, .. } => words_of_cells(row_bytes * 8),
     }

@@ -154,7 +154,9 @@ impl Profile {
         if let Some((model, load)) = &self.rows {
             return model.rate(*load);
         }
-        self.mean(|probes| run_probability(self.required_matches, probes.iter().map(|probe| probe.match_probability)))
+        self.mean(|probes| {
+            run_probability(self.required_matches, probes.iter().map(|probe| probe.match_probability))
+        })
     }
 
     /// Probability that an item inserted `generations` ago, and not since, is reported.

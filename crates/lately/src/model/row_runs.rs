@@ -49,7 +49,8 @@ impl RowRuns<'_> {
         let common = (first + length - k).max(0)..=first;
         let left = (first - k + 1).max(0)..(first + length - k).max(0);
         let weight_of = |generation: i64| if generation == 0 { self.phase } else { 1.0 };
-        let load_of = |generations: &mut dyn Iterator<Item = i64>| self.load * generations.map(weight_of).sum::<f64>();
+        let load_of =
+            |generations: &mut dyn Iterator<Item = i64>| self.load * generations.map(weight_of).sum::<f64>();
 
         let left_load = load_of(&mut left.clone());
         let right_load = self.load * (length - 1) as f64;

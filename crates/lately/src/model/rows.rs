@@ -116,7 +116,9 @@ impl RowModel {
     /// The items in each segment, newest first: those of the up to k generations that have written it.
     fn segment_loads(&self, generations: &[u32]) -> Vec<u32> {
         let k = self.shape.required_matches as usize;
-        (0..generations.len()).map(|age| generations[(age + 1).saturating_sub(k)..=age].iter().sum()).collect()
+        (0..generations.len())
+            .map(|age| generations[(age + 1).saturating_sub(k)..=age].iter().sum())
+            .collect()
     }
 
     fn match_probability(&self, items: u32) -> f64 {
@@ -260,8 +262,8 @@ fn binomial_quantile(trials: u32, share: f64, uniform: f64) -> u32 {
 static IRRATIONALS: [f64; 63] = {
     const PRIMES: [u32; 63] = [
         2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101,
-        103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 173, 179, 181, 191, 193, 197, 199, 211,
-        223, 227, 229, 233, 239, 241, 251, 257, 263, 269, 271, 277, 281, 283, 293, 307,
+        103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 173, 179, 181, 191, 193, 197, 199,
+        211, 223, 227, 229, 233, 239, 241, 251, 257, 263, 269, 271, 277, 281, 283, 293, 307,
     ];
     let mut roots = [0.0; 63];
     let mut i = 0;
@@ -271,7 +273,7 @@ static IRRATIONALS: [f64; 63] = {
         let mut root = square;
         let mut round = 0;
         while round < 60 {
-            root = (root + square / root) / 2.0;
+            root = f64::midpoint(root, square / root);
             round += 1;
         }
         roots[i] = root;
@@ -319,7 +321,8 @@ mod tests {
             let shape = shape(1, 6, 64, 4);
             let model = RowModel::new(&shape, phase, Precision::FINE);
             for (age, load) in [(0, 3.0 * phase), (1, 3.0), (6, 3.0)] {
-                let expected = super::super::match_probability(&shape.segment, load, super::super::Cells::Many);
+                let expected =
+                    super::super::match_probability(&shape.segment, load, super::super::Cells::Many);
                 let got = model.runs(3.0, |runs| runs.expected_run(age, 1, false));
                 assert!((got / expected - 1.0).abs() < 1e-9, "age {age} phase {phase}: {got} {expected}");
             }

@@ -33,7 +33,9 @@ pub fn part_fill(segment: &Segment, load: f64, cells: Cells) -> f64 {
     }
     match *segment {
         Segment::Slices { .. } => -expm1(load * cells.ln_missed_per_load()),
-        Segment::Blocks { .. } | Segment::Rows { .. } => block_mixture(load, cells, missed_by_one_item(segment), 1),
+        Segment::Blocks { .. } | Segment::Rows { .. } => {
+            block_mixture(load, cells, missed_by_one_item(segment), 1)
+        }
     }
 }
 
@@ -77,7 +79,9 @@ pub fn relative_capacity(segment: &Segment) -> Option<f64> {
 fn missed_by_one_item(segment: &Segment) -> f64 {
     match *segment {
         Segment::Slices { .. } => 0.0,
-        Segment::Blocks { block_bits, bits_per_block } => 1.0 - f64::from(bits_per_block) / f64::from(block_bits),
+        Segment::Blocks { block_bits, bits_per_block } => {
+            1.0 - f64::from(bits_per_block) / f64::from(block_bits)
+        }
         Segment::Rows { row_bytes, parts } => {
             1.0 - 1.0 / f64::from(RowShape { row_bytes, parts, segments: 1 }.part_bits())
         }
@@ -152,6 +156,22 @@ mod tests {
                 assert!((limit / large - 1.0).abs() < 1e-6, "{segment} load {load}: {limit} {large}");
             }
         }
+    }
+
+    #[test]
+    fn small_segments_have_their_own_fill_and_not_the_limits() {
+        for (cells, items, parts) in [(5_u64, 4_u32, 3), (2, 1, 1), (100, 70, 2), (1, 3, 2)] {
+            let expected = power(1.0 - power(1.0 - 1.0 / cells as f64, items), parts);
+            let load = f64::from(items) / cells as f64;
+            let got = match_probability(&Segment::Slices { parts }, load, Cells::Exactly(cells));
+            assert!((got - expected).abs() < 1e-12, "{items} items in {cells} cells: {got} {expected}");
+        }
+        // Three items over two blocks, by hand: loads 0 to 3 with weights 1, 3, 3, 1 of 8.
+        let segment = Segment::Blocks { block_bits: 64, bits_per_block: 2 };
+        let with_load = |items| power(1.0 - power(31.0 / 32.0, items), 2);
+        let expected = (3.0 * with_load(1) + 3.0 * with_load(2) + with_load(3)) / 8.0;
+        let got = match_probability(&segment, 1.5, Cells::Exactly(2));
+        assert!((got / expected - 1.0).abs() < 1e-12, "{got} {expected}");
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use super::sizing;
 use crate::ageing::GenerationStart;
-use crate::layout::aligned::ALIGNMENT_BYTES;
 use crate::layout;
+use crate::layout::aligned::ALIGNMENT_BYTES;
 use crate::model::{Cells, Profile};
 use crate::shape::{Segment, Shape};
 use crate::window::Window;
@@ -33,7 +33,9 @@ impl Dimensions {
 
     /// What a filter takes beside its words: their alignment, and where each generation began.
     pub(super) fn overhead_bytes(shape: &Shape) -> Option<u64> {
-        u64::from(shape.segments()).checked_mul(size_of::<GenerationStart>() as u64)?.checked_add(ALIGNMENT_BYTES)
+        u64::from(shape.segments())
+            .checked_mul(size_of::<GenerationStart>() as u64)?
+            .checked_add(ALIGNMENT_BYTES)
     }
 
     /// w = l * g.

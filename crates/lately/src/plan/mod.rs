@@ -1,7 +1,7 @@
 //! From an asked-for promise to a shape and a size.
 //!
 //! [`sizing`] finds the least size at which a given shape keeps a rate, [`search`] goes through the shapes, and
-//! [`Request`] decides which of the two unknowns, size or rate or window, is to be found.
+//! [`Request`] decides which is to be found: the size, the rate or the window.
 
 mod dimensions;
 mod rows;
@@ -99,7 +99,7 @@ pub enum Prefer {
     Memory,
 }
 
-/// What was asked for, checked.
+/// What was asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
     /// `None`: the largest count window that fits into `max_memory`.
@@ -171,28 +171,28 @@ impl Request {
             if items == 0 || items > MAX_WINDOW {
                 return Err(ConfigError::Window { window: items });
             }
-            if let (Window::Time { span_ms, .. }, Some((_, window_generations))) = (window, self.shape) {
-                if span_ms < u64::from(window_generations) {
-                    return Err(ConfigError::SpanTooShort { span_ms, window_generations });
-                }
+            if let (Window::Time { span_ms, .. }, Some((_, window_generations))) = (window, self.shape)
+                && span_ms < u64::from(window_generations)
+            {
+                return Err(ConfigError::SpanTooShort { span_ms, window_generations });
             }
         }
-        if let Some(rate) = self.rate {
-            if !(rate > MIN_RATE && rate < 1.0) {
-                return Err(ConfigError::Rate { rate });
-            }
+        if let Some(rate) = self.rate
+            && !(MIN_RATE..1.0).contains(&rate)
+        {
+            return Err(ConfigError::Rate { rate });
         }
-        if let Some(slack) = self.max_slack {
-            if !(slack > 0.0 && slack.is_finite()) {
-                return Err(ConfigError::Slack { slack });
-            }
+        if let Some(slack) = self.max_slack
+            && !(slack > 0.0 && slack.is_finite())
+        {
+            return Err(ConfigError::Slack { slack });
         }
         if let Some(segment) = self.segment {
             segment.check()?;
-            if let Some(layout) = self.layout {
-                if layout != segment.layout() {
-                    return Err(ConfigError::LayoutConflict { layout, segment: segment.layout() });
-                }
+            if let Some(layout) = self.layout
+                && layout != segment.layout()
+            {
+                return Err(ConfigError::LayoutConflict { layout, segment: segment.layout() });
             }
         }
         if let Some((required_matches, window_generations)) = self.shape {

@@ -37,7 +37,8 @@ pub(super) fn least_memory(
     coarse.sort_by_key(|candidate| candidate.memory_bytes);
     let mut found: Option<Dimensions> = None;
     for candidate in coarse {
-        if found.is_some_and(|found| candidate.memory_bytes as f64 > found.memory_bytes as f64 * COARSE_ERROR) {
+        if found.is_some_and(|found| candidate.memory_bytes as f64 > found.memory_bytes as f64 * COARSE_ERROR)
+        {
             break;
         }
         let fine = sized(&candidate.shape, true);
@@ -62,15 +63,18 @@ pub(super) fn best_rate(
         let load = candidate.items_per_generation as f64 / candidate.cells as f64;
         RowModel::new(&candidate.shape, 1.0, Precision::COARSE).rough_rate(load)
     };
-    let fitting = shapes(request, &window, max_slack, row_bytes, bits_to_match).into_iter().filter_map(|shape| {
-        let items_per_generation = window.items().div_ceil(shape.window_generations.into());
-        let rows = most_cells(&shape, max_memory);
-        let candidate = Dimensions::new(window, shape, items_per_generation, rows).filter(|_| rows > 0)?;
-        Some((candidate, rough_rate(&candidate)))
-    });
+    let fitting =
+        shapes(request, &window, max_slack, row_bytes, bits_to_match).into_iter().filter_map(|shape| {
+            let items_per_generation = window.items().div_ceil(shape.window_generations.into());
+            let rows = most_cells(&shape, max_memory);
+            let candidate =
+                Dimensions::new(window, shape, items_per_generation, rows).filter(|_| rows > 0)?;
+            Some((candidate, rough_rate(&candidate)))
+        });
     let mut coarse: Vec<(Dimensions, f64)> = fitting.collect();
     coarse.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let kept = coarse.into_iter().map(|(candidate, _)| candidate).filter(|candidate| candidate.npws() <= max_slack);
+    let kept =
+        coarse.into_iter().map(|(candidate, _)| candidate).filter(|candidate| candidate.npws() <= max_slack);
     // The coarse order is good to a few percent of the rate, and the first few are that close.
     kept.take(2).min_by(|a, b| a.worst_rate().total_cmp(&b.worst_rate()))
 }

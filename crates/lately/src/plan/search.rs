@@ -11,7 +11,7 @@ use core::ops::RangeInclusive;
 
 use libm::{ceil, floor, log2};
 
-use super::{DEFAULT_SLACK, Dimensions, MAX_WINDOW, Prefer, Request, rows, sizing};
+use super::{DEFAULT_SLACK, Dimensions, MAX_WINDOW, MIN_RATE, Prefer, Request, rows, sizing};
 use crate::error::ConfigError;
 use crate::model::half_full_load;
 use crate::shape::{Layout, MAX_PARTS, MAX_SEGMENTS, Segment, Shape};
@@ -46,9 +46,13 @@ fn cost(candidate: &Dimensions) -> f64 {
 ///
 /// To build is, of all groups' best that take little enough memory, the cheapest in accesses: with [`Prefer::Memory`]
 /// at most 2% more than the least, with [`Prefer::Speed`] at most twice the least.
-pub(super) fn least_memory(request: &Request, window: Window, rate: f64) -> Result<Vec<Dimensions>, ConfigError> {
-    check_hash_suffices(window, rate)?;
-    with_slack(request, |max_slack| {
+pub(super) fn least_memory(
+    request: &Request,
+    window: Window,
+    rate: f64,
+) -> Result<Vec<Dimensions>, ConfigError> {
+    check_hash_suffices(request, window, rate)?;
+    with_slack(request, window, |max_slack| {
         let groups = request.groups().into_iter().map(|group| match group {
             Group::Rows { row_bytes } => rows::least_memory(request, window, rate, max_slack, row_bytes),
             _ => least_memory_of_group(request, window, rate, max_slack, group),
@@ -70,7 +74,10 @@ pub(super) fn least_memory(request: &Request, window: Window, rate: f64) -> Resu
 }
 
 /// Moves the cheapest of the affordable candidates to the front.
-fn cheapest_first(mut best: Vec<(Dimensions, f64)>, is_affordable: impl Fn(&Dimensions) -> bool) -> Vec<Dimensions> {
+fn cheapest_first(
+    mut best: Vec<(Dimensions, f64)>,
+    is_affordable: impl Fn(&Dimensions) -> bool,
+) -> Vec<Dimensions> {
     let affordable = (0..best.len()).filter(|&index| is_affordable(&best[index].0));
     if let Some(chosen) = affordable.min_by(|&a, &b| best[a].1.total_cmp(&best[b].1)) {
         best[..=chosen].rotate_right(1);
@@ -116,9 +123,10 @@ fn least_memory_of_group(
         for segment in request.segments(group, k, bits_to_match) {
             let shape = Shape { required_matches: k, window_generations: l, segment };
             let most = most_cells(&shape, affordable);
-            let Some(cells) = sizing::least_cells(&shape, items_per_generation, rate, most) else { continue };
-            let cells = sizing::fill_words(&segment, cells);
-            let candidate = Dimensions::new(window, shape, items_per_generation, cells);
+            let cells = sizing::least_cells(&shape, items_per_generation, rate, most);
+            let cells = cells.and_then(|cells| sizing::fill_words(&segment, cells));
+            let candidate =
+                cells.and_then(|cells| Dimensions::new(window, shape, items_per_generation, cells));
             if let Some(candidate) = candidate.filter(|candidate| candidate.npws() <= max_slack) {
                 found.push(candidate);
                 least = least.min(candidate.memory_bytes);
@@ -135,7 +143,18 @@ fn least_memory_of_group(
 
 /// The candidates of least rate that fit into the memory: the best of each group, best first. To build is the first, or
 /// with [`Prefer::Speed`] the cheapest in accesses of those whose rate half the memory could not better.
-pub(super) fn best_rate(request: &Request, window: Window, max_memory: u64) -> Result<Vec<Dimensions>, ConfigError> {
+pub(super) fn best_rate(
+    request: &Request,
+    window: Window,
+    max_memory: u64,
+) -> Result<Vec<Dimensions>, ConfigError> {
+    // More memory than the least useful rate takes buys nothing.
+    let least_useful = (4.0 * sizing::hash_collisions(&Shape::slices(1, 1), window.items())).max(MIN_RATE);
+    if let Ok(found) = least_memory(request, window, least_useful)
+        && found[0].memory_bytes <= max_memory
+    {
+        return Ok(found);
+    }
     let needed = least_memory(request, window, USELESS_RATE)?;
     let needed_bytes = needed.iter().map(|candidate| candidate.memory_bytes).min().unwrap_or(u64::MAX);
     let too_small =
@@ -144,7 +163,7 @@ pub(super) fn best_rate(request: &Request, window: Window, max_memory: u64) -> R
         return Err(too_small);
     }
     let fitting = |memory: u64| -> Result<Vec<(Dimensions, f64)>, ConfigError> {
-        let found = with_slack(request, |max_slack| {
+        let found = with_slack(request, window, |max_slack| {
             let groups = request.groups().into_iter().filter_map(|group| match group {
                 Group::Rows { row_bytes } => rows::best_rate(request, window, memory, max_slack, row_bytes),
                 _ => best_rate_of_group(request, window, memory, max_slack, group),
@@ -159,7 +178,9 @@ pub(super) fn best_rate(request: &Request, window: Window, max_memory: u64) -> R
     let found = fitting(max_memory)?;
     let least_affordable = match request.prefer {
         Prefer::Memory => 0.0,
-        Prefer::Speed => fitting(max_memory / MEMORY_FOR_SPEED).ok().and_then(|half| Some(half.first()?.1)).unwrap_or(1.0),
+        Prefer::Speed => {
+            fitting(max_memory / MEMORY_FOR_SPEED).ok().and_then(|half| Some(half.first()?.1)).unwrap_or(1.0)
+        }
     };
     if found.is_empty() {
         return Err(too_small);
@@ -206,27 +227,41 @@ fn best_rate_of_group(
     best.map(|(candidate, _)| candidate)
 }
 
-/// The largest window (or capacity) whose plan fits into the memory, to one part in a thousand.
+/// The candidates of the largest window (or capacity) that fits into the memory, to one part in a thousand.
 pub(super) fn largest_window(
     request: &Request,
     rate: f64,
     max_memory: u64,
 ) -> Result<Vec<Dimensions>, ConfigError> {
-    const ROUNDS: usize = 12;
+    const ROUNDS: usize = 8;
     let window = request.window.unwrap_or(Window::Count { inserts: 1 });
     let mut fits: Option<Vec<Dimensions>> = None;
     let mut needed_bytes = u64::MAX;
-    // Memory is close to proportional to the window, so each guess is the last one scaled.
-    let mut items = max_memory.clamp(1, MAX_WINDOW);
+    // Memory is close to proportional to the window, so each guess is the last one scaled. More items than a 64-bit
+    // hash can tell apart at this rate need not be tried.
+    let told_apart = (rate * 18_446_744_073_709_551_616.0 / 8.0) as u64;
+    let most = MAX_WINDOW.min(told_apart).max(1);
+    let mut items = (max_memory / 4).clamp(1, most);
     for _ in 0..ROUNDS {
-        let found = least_memory(request, window.with_items(items), rate)?;
+        let mut found = match least_memory(request, window.with_items(items), rate) {
+            Ok(found) => found,
+            // Small windows have few generations, and may miss the slack that larger ones keep.
+            Err(error @ ConfigError::SlackUnreachable { .. })
+                if fits.is_none() && needed_bytes == u64::MAX =>
+            {
+                return Err(error);
+            }
+            Err(_) => break,
+        };
         let taken = found[0].memory_bytes;
         needed_bytes = needed_bytes.min(taken);
-        let used = taken as f64 / max_memory as f64;
-        if used <= 1.0 && fits.as_ref().is_none_or(|fits| items > fits[0].window.items()) {
+        found.retain(|candidate| candidate.memory_bytes <= max_memory);
+        let is_larger = fits.as_ref().is_none_or(|fits| items > fits[0].window.items());
+        if !found.is_empty() && is_larger {
             fits = Some(found);
         }
-        let scaled = ((items as f64 / used * 0.9995) as u64).clamp(1, MAX_WINDOW);
+        let used = taken as f64 / max_memory as f64;
+        let scaled = ((items as f64 / used * 0.9995) as u64).clamp(1, most);
         if (0.999..=1.0).contains(&used) || scaled == items {
             break;
         }
@@ -254,9 +289,10 @@ pub(super) fn half_full(request: &Request, window: Window) -> Result<Vec<Dimensi
     shape.check()?;
     let items_per_generation = window.items().div_ceil(u64::from(window_generations));
     let items_per_segment = items_per_generation as f64 * f64::from(required_matches);
-    let cells = sizing::fill_words(&segment, ceil(items_per_segment / half_full_load(&segment)) as u64);
-    let candidate = Dimensions::new(window, shape, items_per_generation, cells);
-    let candidate = candidate.ok_or(ConfigError::Allocation { bytes: u64::MAX })?;
+    let cells = ceil(items_per_segment / half_full_load(&segment)) as u64;
+    let cells = sizing::fill_words(&segment, cells);
+    let candidate = cells.and_then(|cells| Dimensions::new(window, shape, items_per_generation, cells));
+    let candidate = candidate.ok_or(ConfigError::TooLarge { window: window.items() })?;
     match request.max_slack {
         Some(slack) if candidate.npws() > slack => Err(request.slack_unreachable(slack, candidate.npws())),
         _ => Ok(vec![candidate]),
@@ -266,18 +302,22 @@ pub(super) fn half_full(request: &Request, window: Window) -> Result<Vec<Dimensi
 /// Runs a search under the slack asked for, or the default one, relaxed while nothing is found.
 fn with_slack(
     request: &Request,
+    window: Window,
     search: impl Fn(f64) -> Result<Vec<Dimensions>, ConfigError>,
 ) -> Result<Vec<Dimensions>, ConfigError> {
+    const RELAXATION: f64 = 1.25;
     let (asked, explicit_shape) = (request.max_slack, request.shape.is_some());
     let first = asked.unwrap_or(if explicit_shape { f64::INFINITY } else { DEFAULT_SLACK });
     let found = search(first)?;
     if !found.is_empty() {
         return Ok(found);
     }
-    // What can be reached at all? Also the answer, where no slack was asked for.
-    let mut relaxed = first;
-    for _ in 0..40 {
-        relaxed *= 1.25;
+    if search(f64::INFINITY)?.is_empty() {
+        return Err(ConfigError::TooLarge { window: window.items() });
+    }
+    // What can be reached? Also the answer, where no slack was asked for.
+    let mut relaxed = first.max(1.0 / f64::from(MAX_SEGMENTS));
+    loop {
         let found = search(relaxed)?;
         if let Some(least) = found.iter().map(Dimensions::npws).min_by(f64::total_cmp) {
             return match asked {
@@ -285,8 +325,8 @@ fn with_slack(
                 None => Ok(found),
             };
         }
+        relaxed *= RELAXATION;
     }
-    Err(request.slack_unreachable(first, relaxed))
 }
 
 /// A generation has at least one item, and one millisecond.
@@ -298,8 +338,10 @@ pub(super) fn most_generations(window: &Window) -> u64 {
 }
 
 /// A 64-bit hash confuses items by itself; a rate near that cannot be kept by any size.
-fn check_hash_suffices(window: Window, rate: f64) -> Result<(), ConfigError> {
-    let collisions = sizing::hash_collisions(&Shape::slices(1, 1), window.items());
+fn check_hash_suffices(request: &Request, window: Window, rate: f64) -> Result<(), ConfigError> {
+    let (k, l) = request.shape.unwrap_or((1, 1));
+    let held = Shape::slices(k, l);
+    let collisions = sizing::hash_collisions(&held, window.items().div_ceil(l.into()));
     if collisions > rate / 2.0 {
         return Err(ConfigError::RateUnreachable {
             rate,
@@ -389,7 +431,9 @@ impl Request {
         }
     }
 
+    /// `reachable` is rounded up, so that what the message says can be asked for.
     fn slack_unreachable(&self, slack: f64, reachable: f64) -> ConfigError {
+        let reachable = ceil(reachable * 1e4) / 1e4;
         ConfigError::SlackUnreachable { slack, reachable, layout: self.layout, shape: self.shape }
     }
 }

@@ -76,13 +76,14 @@ pub(super) fn least_cells(shape: &Shape, items_per_generation: u64, rate: f64, m
     Some(high)
 }
 
-/// As many cells as fit into the whole words that so many cells take: they cost nothing and lower the rate.
-pub(super) fn fill_words(segment: &Segment, cells: u64) -> u64 {
+/// As many cells as fit into the whole words that so many cells take: they cost nothing and lower the rate. `None` if
+/// they cannot be counted.
+pub(super) fn fill_words(segment: &Segment, cells: u64) -> Option<u64> {
     match *segment {
         Segment::Slices { parts } => {
-            let bits = (cells * u64::from(parts)).next_multiple_of(64);
-            bits / u64::from(parts)
+            let bits = cells.checked_mul(parts.into())?.checked_next_multiple_of(64)?;
+            Some(bits / u64::from(parts))
         }
-        Segment::Blocks { .. } | Segment::Rows { .. } => cells,
+        Segment::Blocks { .. } | Segment::Rows { .. } => Some(cells),
     }
 }

@@ -92,14 +92,21 @@ fn gather<const WORDS: usize>(compared: impl Fn(usize) -> __m256i) -> u64 {
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(in crate::layout) fn contains<const WORDS: usize>(row: &[u64; WORDS], item: u64, turn: &Turn) -> bool {
-    let matching = gather::<WORDS>(|vector| compare::<WORDS>(load(row, vector), pattern::<WORDS>(item, vector)));
+    let matching =
+        gather::<WORDS>(|vector| compare::<WORDS>(load(row, vector), pattern::<WORDS>(item, vector)));
     turn.reports(matching, turn.staleness(stamp(row)))
 }
 
 /// Writes one vector of an item into its row, and clears what has begun a new life.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn write<const WORDS: usize>(row: &mut [u64; WORDS], vector: usize, pattern: __m256i, staleness: u32, turn: &Turn) {
+fn write<const WORDS: usize>(
+    row: &mut [u64; WORDS],
+    vector: usize,
+    pattern: __m256i,
+    staleness: u32,
+    turn: &Turn,
+) {
     // -1, the "age" of the stamp and of unused bits, is never above `staleness - 1`: they are cleared.
     let younger = _mm256_set1_epi16(staleness as i16 - 1);
     let keep = _mm256_cmpgt_epi16(load(&turn.ages, vector), younger);
@@ -122,12 +129,16 @@ pub(in crate::layout) fn insert<const WORDS: usize>(row: &mut [u64; WORDS], item
 
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(in crate::layout) fn check_and_insert<const WORDS: usize>(row: &mut [u64; WORDS], item: u64, turn: &Turn) -> bool {
+pub(in crate::layout) fn check_and_insert<const WORDS: usize>(
+    row: &mut [u64; WORDS],
+    item: u64,
+    turn: &Turn,
+) -> bool {
     let staleness = turn.staleness(stamp(row));
     let mut compared = [_mm256_set1_epi16(0); 8];
-    for vector in 0..WORDS / VECTOR {
+    for (vector, compared) in compared.iter_mut().enumerate().take(WORDS / VECTOR) {
         let pattern = pattern::<WORDS>(item, vector);
-        compared[vector] = compare::<WORDS>(load(row, vector), pattern);
+        *compared = compare::<WORDS>(load(row, vector), pattern);
         write(row, vector, pattern, staleness, turn);
     }
     turn.reports(gather::<WORDS>(|vector| compared[vector]), staleness)

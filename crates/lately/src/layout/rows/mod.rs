@@ -161,7 +161,8 @@ impl<const WORDS: usize> Segments for Rows<WORDS> {
 
     /// Only parts of segments, and the stamp, are ever written.
     fn words_are_valid(&self) -> bool {
-        let used = u64::from(self.shape.part_bits()) * u64::from(self.shape.parts) * u64::from(self.shape.segments);
+        let used =
+            u64::from(self.shape.part_bits()) * u64::from(self.shape.parts) * u64::from(self.shape.segments);
         self.rows().iter().all(|row| bits::count_ones(row, used, WORDS as u64 * 64 - 16) == 0)
     }
 }

@@ -11,7 +11,10 @@ pub(in crate::layout) fn pattern_word<const WORDS: usize>(item: u64, word: usize
     if is_wide::<WORDS>() {
         1 << (hash & 31) | 1 << 32 << (hash >> 8 & 31)
     } else {
-        1 << (hash & 15) | 1 << 16 << (hash >> 4 & 15) | 1 << 32 << (hash >> 8 & 15) | 1 << 48 << (hash >> 12 & 15)
+        1 << (hash & 15)
+            | 1 << 16 << (hash >> 4 & 15)
+            | 1 << 32 << (hash >> 8 & 15)
+            | 1 << 48 << (hash >> 12 & 15)
     }
 }
 

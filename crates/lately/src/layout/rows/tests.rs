@@ -82,7 +82,11 @@ fn stamps_stand_for_clearing_at_every_staleness_and_across_the_wrap() {
                 let mut ring = Ring::at_generation(k, l, first_generation);
                 let mut rows: Rows<8> = rows(shape, 1_000, &ring);
                 // All rows are written in this generation, so stamps are right whatever it is.
-                rows.words.as_chunks_mut::<8>().0.iter_mut().for_each(|row| portable::refresh(row, &rows.turn));
+                rows.words
+                    .as_chunks_mut::<8>()
+                    .0
+                    .iter_mut()
+                    .for_each(|row| portable::refresh(row, &rows.turn));
                 let item = remix(7, behind.into());
                 rows.insert(Portable, item, &ring);
                 for _ in 0..behind {
@@ -91,7 +95,12 @@ fn stamps_stand_for_clearing_at_every_staleness_and_across_the_wrap() {
                 }
                 for age in ring.ages() {
                     let written = (behind..behind + k).contains(&age.0);
-                    assert_eq!(rows.matches(item, &ring, age), written, "{shape:?} {behind} behind, age {}", age.0);
+                    assert_eq!(
+                        rows.matches(item, &ring, age),
+                        written,
+                        "{shape:?} {behind} behind, age {}",
+                        age.0
+                    );
                 }
                 assert_eq!(rows.contains(Portable, item, &ring), behind <= l);
             }
