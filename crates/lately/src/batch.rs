@@ -1,16 +1,43 @@
 //! Running operations on the machine's best instructions, one item at a time or many with their memory asked for ahead.
 #![allow(clippy::inline_always)] // see `kernel::Work`: what is not inlined is not compiled for the kernel
 
+use crate::ageing::{Ageing, Full};
 use crate::filter::Filter;
 use crate::layout::kernel::{Kernel, Work};
+use crate::layout::{Segments, whichever};
+use crate::ring::Ring;
 
 /// How many items ahead of the one being handled memory is asked for. A rolling distance keeps as many fetches under way
 /// as the machine allows; hashing a whole batch first and probing it then does not.
 const AHEAD: usize = 32;
 
+/// A filter's state once its layout is known, so that loops are compiled for it.
+pub(crate) struct State<'a, S: ?Sized> {
+    pub(crate) segments: &'a mut S,
+    pub(crate) ring: &'a mut Ring,
+    pub(crate) ageing: &'a mut Ageing,
+}
+
+impl<S: Segments + ?Sized> State<'_, S> {
+    #[cold]
+    fn start_generation_if_due(&mut self) {
+        match self.ageing.on_full() {
+            Full::StartGeneration => self.start_generation(self.ageing.now_or_zero()),
+            Full::Continue => {}
+        }
+    }
+
+    /// Every segment becomes one generation older, and the newest starts empty.
+    pub(crate) fn start_generation(&mut self, start_ms: u64) {
+        self.ring.advance_generation();
+        self.segments.recycle_newest(self.ring);
+        self.ageing.start_generation(self.ring, start_ms);
+    }
+}
+
 /// What is done to a filter with one item; answers whether the item was seen lately (a plain insert does not ask).
 pub(crate) trait Operation: Copy {
-    fn apply<K: Kernel>(self, kernel: K, filter: &mut Filter, hash: u64) -> bool;
+    fn apply<S: Segments, K: Kernel>(self, kernel: K, state: &mut State<'_, S>, hash: u64) -> bool;
 }
 
 #[derive(Clone, Copy)]
@@ -18,12 +45,12 @@ pub(crate) struct Insert;
 
 impl Operation for Insert {
     #[inline(always)]
-    fn apply<K: Kernel>(self, kernel: K, filter: &mut Filter, hash: u64) -> bool {
-        if filter.ageing.is_full() {
-            filter.start_generation_if_due();
+    fn apply<S: Segments, K: Kernel>(self, kernel: K, state: &mut State<'_, S>, hash: u64) -> bool {
+        if state.ageing.is_full() {
+            state.start_generation_if_due();
         }
-        filter.memory.insert(kernel, hash, &filter.ring);
-        filter.ageing.count_insert();
+        state.segments.insert(kernel, hash, state.ring);
+        state.ageing.count_insert();
         false
     }
 }
@@ -33,15 +60,15 @@ pub(crate) struct CheckAndInsert;
 
 impl Operation for CheckAndInsert {
     #[inline(always)]
-    fn apply<K: Kernel>(self, kernel: K, filter: &mut Filter, hash: u64) -> bool {
+    fn apply<S: Segments, K: Kernel>(self, kernel: K, state: &mut State<'_, S>, hash: u64) -> bool {
         // The question comes before the shift that the insert may bring.
-        if filter.ageing.is_full() {
-            let seen = filter.memory.contains(kernel, hash, &filter.ring);
-            Insert.apply(kernel, filter, hash);
+        if state.ageing.is_full() {
+            let seen = state.segments.contains(kernel, hash, state.ring);
+            Insert.apply(kernel, state, hash);
             return seen;
         }
-        filter.ageing.count_insert();
-        filter.memory.check_and_insert(kernel, hash, &filter.ring)
+        state.ageing.count_insert();
+        state.segments.check_and_insert(kernel, hash, state.ring)
     }
 }
 
@@ -50,10 +77,10 @@ pub(crate) struct CheckOrInsert;
 
 impl Operation for CheckOrInsert {
     #[inline(always)]
-    fn apply<K: Kernel>(self, kernel: K, filter: &mut Filter, hash: u64) -> bool {
-        let seen = filter.memory.contains(kernel, hash, &filter.ring);
+    fn apply<S: Segments, K: Kernel>(self, kernel: K, state: &mut State<'_, S>, hash: u64) -> bool {
+        let seen = state.segments.contains(kernel, hash, state.ring);
         if !seen {
-            Insert.apply(kernel, filter, hash);
+            Insert.apply(kernel, state, hash);
         }
         seen
     }
@@ -70,7 +97,10 @@ impl<O: Operation> Work for Single<'_, O> {
 
     #[inline(always)]
     fn run<K: Kernel>(self, kernel: K) -> bool {
-        self.operation.apply(kernel, self.filter, self.hash)
+        let Filter { memory, ring, ageing, .. } = self.filter;
+        whichever!(memory, segments => {
+            self.operation.apply(kernel, &mut State { segments, ring, ageing }, self.hash)
+        })
     }
 }
 
@@ -84,7 +114,7 @@ impl Work for SingleQuery<'_> {
 
     #[inline(always)]
     fn run<K: Kernel>(self, kernel: K) -> bool {
-        self.filter.memory.contains(kernel, self.hash, &self.filter.ring)
+        whichever!(&self.filter.memory, segments => segments.contains(kernel, self.hash, &self.filter.ring))
     }
 }
 
@@ -101,15 +131,16 @@ impl<O: Operation, H: Fn(usize) -> u64, A: FnMut(usize, bool)> Work for Batch<'_
     type Output = ();
 
     #[inline(always)]
-    fn run<K: Kernel>(mut self, kernel: K) {
-        let (operation, answer) = (self.operation, &mut self.answer);
-        pipeline(
-            self.filter,
-            self.len,
-            self.hash_at,
-            |filter, hash| filter.memory.prefetch(kernel, hash, &filter.ring),
-            |filter, i, hash| answer(i, operation.apply(kernel, filter, hash)),
-        );
+    fn run<K: Kernel>(self, kernel: K) {
+        let Self { filter, len, hash_at, mut answer, operation } = self;
+        let Filter { memory, ring, ageing, .. } = filter;
+        whichever!(memory, segments => pipeline(
+            State { segments, ring, ageing },
+            len,
+            hash_at,
+            |state, hash| state.segments.prefetch(kernel, hash, state.ring),
+            |state, i, hash| answer(i, operation.apply(kernel, state, hash)),
+        ));
     }
 }
 
@@ -124,40 +155,41 @@ impl<H: Fn(usize) -> u64, A: FnMut(usize, bool)> Work for BatchQuery<'_, H, A> {
     type Output = ();
 
     #[inline(always)]
-    fn run<K: Kernel>(mut self, kernel: K) {
-        let answer = &mut self.answer;
-        pipeline(
-            self.filter,
-            self.len,
-            self.hash_at,
-            |filter, hash| filter.memory.prefetch(kernel, hash, &filter.ring),
-            |filter, i, hash| answer(i, filter.memory.contains(kernel, hash, &filter.ring)),
-        );
+    fn run<K: Kernel>(self, kernel: K) {
+        let Self { filter, len, hash_at, mut answer } = self;
+        let ring = &filter.ring;
+        whichever!(&filter.memory, segments => pipeline(
+            segments,
+            len,
+            hash_at,
+            |segments, hash| segments.prefetch(kernel, hash, ring),
+            |segments, i, hash| answer(i, segments.contains(kernel, hash, ring)),
+        ));
     }
 }
 
 /// Hashes and prefetches [`AHEAD`] items ahead of the one that is applied.
 #[inline(always)]
-fn pipeline<F>(
-    mut filter: F,
+fn pipeline<S>(
+    mut state: S,
     len: usize,
     hash_at: impl Fn(usize) -> u64,
-    prefetch: impl Fn(&F, u64),
-    mut apply: impl FnMut(&mut F, usize, u64),
+    prefetch: impl Fn(&S, u64),
+    mut apply: impl FnMut(&mut S, usize, u64),
 ) {
     let mut hashes = [0; AHEAD];
     for (i, hash) in hashes.iter_mut().enumerate().take(len) {
         *hash = hash_at(i);
-        prefetch(&filter, *hash);
+        prefetch(&state, *hash);
     }
     for i in 0..len {
         let hash = hashes[i % AHEAD];
         if i + AHEAD < len {
             let next = hash_at(i + AHEAD);
-            prefetch(&filter, next);
+            prefetch(&state, next);
             hashes[i % AHEAD] = next;
         }
-        apply(&mut filter, i, hash);
+        apply(&mut state, i, hash);
     }
 }
 

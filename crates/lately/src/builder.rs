@@ -60,8 +60,8 @@ impl Builder {
     }
 
     /// Never forget what was inserted in the last `span` (to the millisecond, rounded up) of the caller's clock; room
-    /// for `capacity` inserts in any one span, evenly spread. See [`Filter::advance_to`] and
-    /// [`overload`](Self::overload).
+    /// for `capacity` inserts in a span, spread so that none of its l generations brings more than its share. Give a
+    /// bursty stream room for its bursts. See [`Filter::advance_to`] and [`overload`](Self::overload).
     pub fn time_window(mut self, span: Duration, capacity: u64) -> Self {
         self.window = Some(AskedWindow::Time(span, capacity));
         self
@@ -110,8 +110,8 @@ impl Builder {
         self
     }
 
-    /// Only this k and l: "the paper's own choice". Without a rate, segments are the paper's one slice each, half full
-    /// by design; with a rate, as large as it takes.
+    /// Only this k and l: "the paper's own choice". Without a rate, parts are half full by design, and a segment is one
+    /// slice, or what [`segment`](Self::segment) or [`layout`](Self::layout) say; with a rate, as large as it takes.
     ///
     /// ```
     /// use lately::Filter;
@@ -169,7 +169,7 @@ impl Builder {
     }
 
     /// Ranked plans for the promise. The first is what [`build`](Self::build) takes; see [`Prefer`]. Then, by memory, the
-    /// best of each other layout and k (of rows: of each row size).
+    /// best of each other layout and k (of rows: of each row size); by rate, where `max_memory` decides it.
     ///
     /// # Errors
     /// As [`build`](Self::build).

@@ -3,8 +3,8 @@
 use core::fmt;
 use core::time::Duration;
 
-use crate::ageing::{AgeRange, Ageing, Full};
-use crate::batch::Insert;
+use crate::ageing::{AgeRange, Ageing};
+use crate::batch::{Insert, State};
 use crate::builder::Builder;
 use crate::error::ConfigError;
 use crate::hash::HashFunction;
@@ -145,7 +145,8 @@ impl Filter {
     /// ```
     pub fn advance_to(&mut self, now_ms: u64) {
         for start_ms in self.ageing.advance_clock(now_ms, &self.ring) {
-            self.start_generation(start_ms);
+            let Self { memory, ring, ageing, .. } = self;
+            State { segments: memory.segments_mut(), ring, ageing }.start_generation(start_ms);
         }
     }
 
@@ -205,20 +206,6 @@ impl Filter {
     /// What the filter has been through and what its bits say now. Reads all of its memory.
     pub fn statistics(&self) -> Statistics {
         Statistics::of(self)
-    }
-
-    #[cold]
-    pub(crate) fn start_generation_if_due(&mut self) {
-        match self.ageing.on_full() {
-            Full::StartGeneration => self.start_generation(self.ageing.now_or_zero()),
-            Full::Continue => {}
-        }
-    }
-
-    fn start_generation(&mut self, start_ms: u64) {
-        self.ring.advance_generation();
-        self.memory.segments_mut().recycle_newest(&self.ring);
-        self.ageing.start_generation(&self.ring, start_ms);
     }
 }
 

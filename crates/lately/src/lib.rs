@@ -47,10 +47,11 @@
 //!   is lower. Repeated items lower it further.
 //! - **Every insert counts** towards the window, also of an item that is already there. With
 //!   [`check_or_insert`](Filter::check_or_insert) repeats are not inserted, and so do not age the filter.
-//! - **Shifts.** Every g-th insert empties one segment of 1/(k + l) of the memory: that insert takes longer.
-//! - **Time windows** shift only when told the time. The rate is promised for inserts spread evenly over the span: a
-//!   burst beyond a generation's share of the capacity raises the rate or shortens the span, as
-//!   [`Overload`] says, and is counted.
+//! - **Shifts.** With [`Layout::Slices`] and [`Layout::Blocks`] every g-th insert empties one segment, 1/(k + l) of the
+//!   memory, and takes longer. [`Layout::Rows`] has no such pause.
+//! - **Time windows** shift only when told the time. The rate is promised for inserts spread over the span: when one
+//!   generation, 1/l of the span, brings more than 1/l of the capacity, the rate rises or the span gets shorter, as
+//!   [`Overload`] says, even if the whole span brings no more than its capacity. It is counted.
 //! - **Hashes are 64 bits.** Two items with equal hashes are one item to the filter; the predicted rate includes that.
 //! - **Hashing is not secret** unless you ask for it: with the default hash, whoever knows the seed can make items
 //!   collide. See [`HashFunction::SipHash13`].
@@ -99,7 +100,11 @@ pub use snapshot::FORMAT_VERSION;
 pub use statistics::Statistics;
 pub use window::{Overload, Window};
 
-/// The README's examples are tests too.
+/// The documents' examples are tests too.
 #[cfg(all(doctest, feature = "std"))]
-#[doc = include_str!("../../../README.md")]
-struct ReadmeDoctests;
+mod documents {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../CHOOSING.md")]
+    struct Choosing;
+}

@@ -7,8 +7,8 @@ use crate::batch::{CheckAndInsert, CheckOrInsert, Insert};
 use crate::filter::Filter;
 
 impl Filter {
-    /// Inserts an item; it is reported for at least the next [`guaranteed_window`](Self::guaranteed_window) inserts,
-    /// itself included.
+    /// Inserts an item. It is reported as long as it is in the window: for that many inserts, itself included, or for the
+    /// span of a time window.
     #[inline]
     pub fn insert<T: AsRef<[u8]>>(&mut self, item: T) {
         self.insert_hash(self.hash_of(item));

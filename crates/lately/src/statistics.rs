@@ -19,8 +19,8 @@ pub struct Statistics {
     pub fill_by_age: Vec<f64>,
     /// Probability, for the bits as they are, that an item never inserted is reported.
     pub estimated_false_positive_rate: f64,
-    /// About how many different items the window holds. An item inserted again k or more generations later is
-    /// counted again, so with refreshing repeats this is an upper estimate.
+    /// About how many different items the window holds. An item inserted again k or more generations later is counted
+    /// again, so where repeats are inserted this may be up to (l + 1) / k times too many.
     pub estimated_distinct_items: f64,
     /// Times the caller's clock went backwards.
     pub backward_steps: u64,

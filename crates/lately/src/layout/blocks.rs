@@ -65,8 +65,9 @@ impl Blocks {
     }
 }
 
+#[allow(clippy::inline_always)] // see `kernel::Work`: what is not inlined is not compiled for the kernel
 impl Segments for Blocks {
-    #[inline]
+    #[inline(always)]
     fn insert<K: Kernel>(&mut self, _kernel: K, item: u64, ring: &Ring) {
         for age in ring.written_ages() {
             let position = ring.position_of(age);
@@ -78,13 +79,13 @@ impl Segments for Blocks {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn contains<K: Kernel>(&self, _kernel: K, item: u64, ring: &Ring) -> bool {
         query::is_reported(ring, |age| self.matches(item, ring, age))
     }
 
     /// All the blocks an insert writes, and those where a query begins and where it goes after a miss.
-    #[inline]
+    #[inline(always)]
     fn prefetch<K: Kernel>(&self, kernel: K, item: u64, ring: &Ring) {
         let (k, l) = (ring.required_matches(), ring.window_generations());
         let probed =
@@ -95,7 +96,7 @@ impl Segments for Blocks {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool {
         let position = ring.position_of(age);
         let start = self.block_start(item, position);

@@ -1,6 +1,6 @@
 //! The instructions a filter runs on: portable ones, or AVX2 where the machine has it. The bits are the same.
 //!
-//! A kernel is a value: whoever holds an [`Avx2`] has proof that AVX2 is there. Work that should be compiled for the
+//! A kernel is a value: whoever holds an [`Avx2`] has proof that the instructions are there. Work that should be compiled for the
 //! machine is a [`Work`], generic over the kernel, and is started by [`Instructions::run`], once per call or per batch:
 //! inside, everything is inlined and compiled with those instructions.
 
@@ -86,23 +86,27 @@ mod with_avx2 {
     use super::{Kernel, Turn, Work};
     use crate::layout::rows::avx2;
 
-    /// Proof that the machine has AVX2: made only by [`Avx2::detect`].
+    /// Proof that the machine has AVX2, and BMI 1 and 2, which came with it: made only by [`Avx2::detect`].
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct Avx2(());
 
     impl Avx2 {
         pub(crate) fn detect() -> Option<Self> {
-            std::arch::is_x86_feature_detected!("avx2").then_some(Self(()))
+            use std::arch::is_x86_feature_detected;
+            let has_all = is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("bmi1")
+                && is_x86_feature_detected!("bmi2");
+            has_all.then_some(Self(()))
         }
 
         #[inline(always)]
         pub(super) fn run<W: Work>(self, work: W) -> W::Output {
-            // SAFETY: `self` is proof that AVX2 is there.
+            // SAFETY: `self` is proof that the instructions are there.
             unsafe { run(self, work) }
         }
     }
 
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1,bmi2")]
     fn run<W: Work>(avx2: Avx2, work: W) -> W::Output {
         work.run(avx2)
     }
@@ -110,13 +114,13 @@ mod with_avx2 {
     impl Kernel for Avx2 {
         #[inline(always)]
         fn contains<const WORDS: usize>(self, row: &[u64; WORDS], item: u64, turn: &Turn) -> bool {
-            // SAFETY: `self` is proof that AVX2 is there.
+            // SAFETY: `self` is proof that the instructions are there.
             unsafe { avx2::contains(row, item, turn) }
         }
 
         #[inline(always)]
         fn insert<const WORDS: usize>(self, row: &mut [u64; WORDS], item: u64, turn: &Turn) {
-            // SAFETY: `self` is proof that AVX2 is there.
+            // SAFETY: `self` is proof that the instructions are there.
             unsafe { avx2::insert(row, item, turn) }
         }
 
@@ -127,7 +131,7 @@ mod with_avx2 {
             item: u64,
             turn: &Turn,
         ) -> bool {
-            // SAFETY: `self` is proof that AVX2 is there.
+            // SAFETY: `self` is proof that the instructions are there.
             unsafe { avx2::check_and_insert(row, item, turn) }
         }
 

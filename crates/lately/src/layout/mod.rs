@@ -79,18 +79,19 @@ pub(crate) enum Memory {
     Rows256(Rows<32>),
 }
 
-/// Evaluates the same expression for whichever layout it is.
+/// Evaluates the same expression for whichever layout it is, compiled for each.
 macro_rules! whichever {
     ($memory:expr, $segments:ident => $expression:expr) => {
         match $memory {
-            Memory::Slices($segments) => $expression,
-            Memory::Blocks($segments) => $expression,
-            Memory::Rows64($segments) => $expression,
-            Memory::Rows128($segments) => $expression,
-            Memory::Rows256($segments) => $expression,
+            $crate::layout::Memory::Slices($segments) => $expression,
+            $crate::layout::Memory::Blocks($segments) => $expression,
+            $crate::layout::Memory::Rows64($segments) => $expression,
+            $crate::layout::Memory::Rows128($segments) => $expression,
+            $crate::layout::Memory::Rows256($segments) => $expression,
         }
     };
 }
+pub(crate) use whichever;
 
 /// Words of 64 bits that a filter of so many cells per segment takes, or `None` if that overflows.
 pub(crate) fn words(shape: &Shape, cells: u64) -> Option<u64> {
@@ -135,25 +136,5 @@ impl Memory {
 
     pub(crate) fn segments_mut(&mut self) -> &mut dyn Segments {
         whichever!(self, segments => segments)
-    }
-
-    #[inline]
-    pub(crate) fn insert<K: Kernel>(&mut self, kernel: K, item: u64, ring: &Ring) {
-        whichever!(self, segments => segments.insert(kernel, item, ring));
-    }
-
-    #[inline]
-    pub(crate) fn contains<K: Kernel>(&self, kernel: K, item: u64, ring: &Ring) -> bool {
-        whichever!(self, segments => segments.contains(kernel, item, ring))
-    }
-
-    #[inline]
-    pub(crate) fn check_and_insert<K: Kernel>(&mut self, kernel: K, item: u64, ring: &Ring) -> bool {
-        whichever!(self, segments => segments.check_and_insert(kernel, item, ring))
-    }
-
-    #[inline]
-    pub(crate) fn prefetch<K: Kernel>(&self, kernel: K, item: u64, ring: &Ring) {
-        whichever!(self, segments => segments.prefetch(kernel, item, ring));
     }
 }

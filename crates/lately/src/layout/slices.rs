@@ -55,8 +55,9 @@ impl Slices {
     }
 }
 
+#[allow(clippy::inline_always)] // see `kernel::Work`: what is not inlined is not compiled for the kernel
 impl Segments for Slices {
-    #[inline]
+    #[inline(always)]
     fn insert<K: Kernel>(&mut self, _kernel: K, item: u64, ring: &Ring) {
         for age in ring.written_ages() {
             let position = ring.position_of(age);
@@ -67,13 +68,13 @@ impl Segments for Slices {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn contains<K: Kernel>(&self, _kernel: K, item: u64, ring: &Ring) -> bool {
         query::is_reported(ring, |age| self.matches(item, ring, age))
     }
 
     /// All the words an insert writes, and the first a query reads.
-    #[inline]
+    #[inline(always)]
     fn prefetch<K: Kernel>(&self, kernel: K, item: u64, ring: &Ring) {
         let first_probed = Age(ring.window_generations());
         for age in ring.written_ages().chain([first_probed]) {
@@ -83,7 +84,7 @@ impl Segments for Slices {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool {
         let position = ring.position_of(age);
         let segment = &self.words[self.segment(position)];

@@ -21,7 +21,7 @@ use crate::layout::aligned::LINE_WORDS;
 const VECTOR: usize = 4;
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
 fn load(words: &[u64], vector: usize) -> __m256i {
     let words: &[u64] = &words[vector * VECTOR..][..VECTOR];
     // SAFETY: the slice has the 32 bytes that are read; the load needs no alignment.
@@ -29,7 +29,7 @@ fn load(words: &[u64], vector: usize) -> __m256i {
 }
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
 fn store(words: &mut [u64], vector: usize, value: __m256i) {
     let words: &mut [u64] = &mut words[vector * VECTOR..][..VECTOR];
     // SAFETY: the slice has the 32 bytes that are written; the store needs no alignment.
@@ -38,7 +38,7 @@ fn store(words: &mut [u64], vector: usize, value: __m256i) {
 
 /// `portable::pattern_word` for the four words of a vector.
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
 fn pattern<const WORDS: usize>(item: u64, vector: usize) -> __m256i {
     let hash = _mm_cvtsi64_si128(remix(item, 1 + vector as u64).cast_signed());
     if is_wide::<WORDS>() {
@@ -62,7 +62,7 @@ fn pattern<const WORDS: usize>(item: u64, vector: usize) -> __m256i {
 
 /// All ones in the parts where the item's bit is set.
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
 fn compare<const WORDS: usize>(row: __m256i, pattern: __m256i) -> __m256i {
     let common = _mm256_and_si256(row, pattern);
     if is_wide::<WORDS>() { _mm256_cmpeq_epi32(common, pattern) } else { _mm256_cmpeq_epi16(common, pattern) }
@@ -70,7 +70,7 @@ fn compare<const WORDS: usize>(row: __m256i, pattern: __m256i) -> __m256i {
 
 /// A bit for each part, from [`compare`]'s vectors.
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
 fn gather<const WORDS: usize>(compared: impl Fn(usize) -> __m256i) -> u64 {
     let mut matching = 0;
     if is_wide::<WORDS>() {
@@ -90,7 +90,7 @@ fn gather<const WORDS: usize>(compared: impl Fn(usize) -> __m256i) -> u64 {
 }
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
 pub(in crate::layout) fn contains<const WORDS: usize>(row: &[u64; WORDS], item: u64, turn: &Turn) -> bool {
     let matching =
         gather::<WORDS>(|vector| compare::<WORDS>(load(row, vector), pattern::<WORDS>(item, vector)));
@@ -99,7 +99,7 @@ pub(in crate::layout) fn contains<const WORDS: usize>(row: &[u64; WORDS], item: 
 
 /// Writes one vector of an item into its row, and clears what has begun a new life.
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
 fn write<const WORDS: usize>(
     row: &mut [u64; WORDS],
     vector: usize,
@@ -119,7 +119,7 @@ fn write<const WORDS: usize>(
 }
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
 pub(in crate::layout) fn insert<const WORDS: usize>(row: &mut [u64; WORDS], item: u64, turn: &Turn) {
     let staleness = turn.staleness(stamp(row));
     for vector in 0..WORDS / VECTOR {
@@ -128,7 +128,7 @@ pub(in crate::layout) fn insert<const WORDS: usize>(row: &mut [u64; WORDS], item
 }
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
 pub(in crate::layout) fn check_and_insert<const WORDS: usize>(
     row: &mut [u64; WORDS],
     item: u64,

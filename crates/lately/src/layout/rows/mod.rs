@@ -89,25 +89,26 @@ impl<const WORDS: usize> Rows<WORDS> {
     }
 }
 
+#[allow(clippy::inline_always)] // see `kernel::Work`: what is not inlined is not compiled for the kernel
 impl<const WORDS: usize> Segments for Rows<WORDS> {
-    #[inline]
+    #[inline(always)]
     fn insert<K: Kernel>(&mut self, kernel: K, item: u64, _ring: &Ring) {
         let row = self.row_of(item);
         kernel.insert(&mut self.words.as_chunks_mut::<WORDS>().0[row], item, &self.turn);
     }
 
-    #[inline]
+    #[inline(always)]
     fn contains<K: Kernel>(&self, kernel: K, item: u64, _ring: &Ring) -> bool {
         kernel.contains(&self.rows()[self.row_of(item)], item, &self.turn)
     }
 
-    #[inline]
+    #[inline(always)]
     fn check_and_insert<K: Kernel>(&mut self, kernel: K, item: u64, _ring: &Ring) -> bool {
         let row = self.row_of(item);
         kernel.check_and_insert(&mut self.words.as_chunks_mut::<WORDS>().0[row], item, &self.turn)
     }
 
-    #[inline]
+    #[inline(always)]
     fn prefetch<K: Kernel>(&self, kernel: K, item: u64, _ring: &Ring) {
         kernel.prefetch(&self.rows()[self.row_of(item)]);
     }

@@ -1,0 +1,201 @@
+//! Throughput, side by side: all contenders in one process, round by round in turn, medians of the rounds, answers checked
+//! before anything is timed. Absolute times on a shared machine mean little; the ratios are the result.
+
+mod contenders;
+mod pauses;
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use contenders::{Contender, contenders};
+use serde_json::{Value, json};
+
+/// One measured figure.
+struct Figure {
+    name: String,
+    operation: &'static str,
+    window: u64,
+    ns: f64,
+}
+
+/// What is timed in a round of `keys` fresh ones.
+#[derive(Clone, Copy, PartialEq)]
+enum Operation {
+    CheckAndInsertBatch,
+    CheckAndInsertStringBatch,
+    Miss,
+    Hit,
+}
+
+impl Operation {
+    fn name(self) -> &'static str {
+        match self {
+            Self::CheckAndInsertBatch => "check_and_insert_batch",
+            Self::CheckAndInsertStringBatch => "check_and_insert_batch of 24-byte strings",
+            Self::Miss => "contains, one by one, of new keys",
+            Self::Hit => "contains, one by one, of known keys",
+        }
+    }
+}
+
+pub(crate) fn run(is_quick: bool, is_json: bool) {
+    let windows: &[u64] =
+        if is_quick { &[1_000_000, 10_000_000] } else { &[1_000_000, 10_000_000, 50_000_000] };
+    let rounds = if is_quick { 15 } else { 41 };
+    let mut figures = Vec::new();
+    for &window in windows {
+        eprintln!("window {window}: filling and checking");
+        let mut contenders = contenders(window);
+        contenders.iter_mut().for_each(|contender| check_answers(contender.as_mut(), window));
+        // Strings come last: the keys known until then are numbers.
+        let operations = [
+            Operation::CheckAndInsertBatch,
+            Operation::Miss,
+            Operation::Hit,
+            Operation::CheckAndInsertStringBatch,
+        ];
+        for operation in operations {
+            eprintln!("window {window}: {}", operation.name());
+            figures.extend(measure(&mut contenders, window, operation, rounds));
+        }
+    }
+    let pauses = pauses::measure(if is_quick { 1_000_000 } else { 10_000_000 });
+    if is_json {
+        let figures: Vec<Value> = figures.iter().map(|figure| as_json(figure, &figures)).collect();
+        println!("{:#}", json!({ "figures": figures, "pauses": pauses }));
+    } else {
+        print_table(&figures);
+        println!("{pauses:#}");
+    }
+}
+
+/// Keys are numbers in order; hashes spread them. Static filters hold half a window when this is done, and a window at
+/// most at the end of all rounds.
+fn check_answers(contender: &mut dyn Contender, window: u64) {
+    let first = contender.keys_inserted();
+    let keys: Vec<u64> = (first..first + 10_000).collect();
+    let mut seen = vec![false; keys.len()];
+    contender.check_and_insert_batch(&keys, &mut seen);
+    let mistaken = seen.iter().filter(|&&seen| seen).count();
+    if contender.answers() {
+        assert!(
+            mistaken < 40,
+            "{}: {mistaken} of 10000 new keys reported, 10 are promised",
+            contender.name()
+        );
+        assert!(keys.iter().all(|&key| contender.contains(key)), "{}: a false negative", contender.name());
+        let oldest = (first + 10_000).saturating_sub(window.min(first));
+        assert!(
+            (oldest..oldest + 1_000).all(|key| contender.contains(key)),
+            "{}: forgotten",
+            contender.name()
+        );
+    }
+}
+
+fn measure(
+    contenders: &mut [Box<dyn Contender>],
+    window: u64,
+    operation: Operation,
+    rounds: usize,
+) -> Vec<Figure> {
+    let keys_per_round = (window / 200).min(50_000);
+    let mut times: Vec<Vec<f64>> = vec![Vec::new(); contenders.len()];
+    let mut seen = vec![false; keys_per_round as usize];
+    for round in 0..rounds {
+        for (contender, times) in contenders.iter_mut().zip(&mut times) {
+            let first = contender.keys_inserted();
+            let keys: Vec<u64> = match operation {
+                Operation::Miss => {
+                    let first = (1 << 50) + round as u64 * keys_per_round;
+                    (first..first + keys_per_round).collect()
+                }
+                // Known keys of all ages.
+                Operation::Hit => (0..keys_per_round).map(|i| first - 1 - i * 7_919 % (window / 2)).collect(),
+                _ => (first..first + keys_per_round).collect(),
+            };
+            let strings: Vec<[u8; 24]> = match operation {
+                Operation::CheckAndInsertStringBatch => keys.iter().map(|key| string_of(*key)).collect(),
+                _ => Vec::new(),
+            };
+            let start = Instant::now();
+            match operation {
+                Operation::CheckAndInsertBatch => contender.check_and_insert_batch(&keys, &mut seen),
+                Operation::CheckAndInsertStringBatch => {
+                    contender.check_and_insert_strings(&strings, &mut seen);
+                }
+                Operation::Miss | Operation::Hit => {
+                    let reported = contender.count_contained(&keys);
+                    let is_right = if operation == Operation::Hit {
+                        reported == keys.len()
+                    } else {
+                        reported < keys.len()
+                    };
+                    assert!(
+                        is_right || !contender.answers(),
+                        "{}: {reported} of {}",
+                        contender.name(),
+                        keys.len()
+                    );
+                }
+            }
+            times.push(start.elapsed().as_nanos() as f64 / keys_per_round as f64);
+        }
+    }
+    let medians = times.iter_mut().map(|times| {
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2]
+    });
+    let named = contenders.iter().zip(medians);
+    named
+        .map(|(contender, ns)| Figure {
+            name: contender.name().into(),
+            operation: operation.name(),
+            window,
+            ns,
+        })
+        .collect()
+}
+
+/// A key as 24 bytes of text.
+fn string_of(key: u64) -> [u8; 24] {
+    let mut string = *b"order-000000000000000000";
+    let mut rest = key;
+    for digit in string[6..].iter_mut().rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    string
+}
+
+/// A figure with how many times longer each peer takes.
+fn as_json(figure: &Figure, all: &[Figure]) -> Value {
+    let peers = all.iter().filter(|peer| {
+        (peer.operation, peer.window) == (figure.operation, figure.window) && peer.name != figure.name
+    });
+    let ratios: BTreeMap<&str, f64> = peers.map(|peer| (peer.name.as_str(), peer.ns / figure.ns)).collect();
+    json!({
+        "name": figure.name,
+        "operation": figure.operation,
+        "window": figure.window,
+        "ns": figure.ns,
+        "ratio_to_peers": ratios,
+    })
+}
+
+fn print_table(figures: &[Figure]) {
+    let mut group = ("", 0);
+    for figure in figures {
+        if group != (figure.operation, figure.window) {
+            group = (figure.operation, figure.window);
+            println!(
+                "\n{}, window {}: ns per key, and times as long as rows of 64 bytes",
+                figure.operation, figure.window
+            );
+        }
+        let is_reference =
+            |peer: &&Figure| (peer.operation, peer.window) == group && peer.name == contenders::REFERENCE;
+        let reference = figures.iter().find(is_reference).map_or(f64::NAN, |reference| reference.ns);
+        println!("  {:<28} {:>8.1}  {:>6.2}x", figure.name, figure.ns, figure.ns / reference);
+    }
+}
