@@ -146,6 +146,18 @@ fn memory_buys_the_best_rate_that_fits() {
         assert!(bought.memory_bytes <= least);
         assert!(bought.false_positive_rate <= 1.02e-3, "{bought:?}");
     }
+    for prefer in [Prefer::Speed, Prefer::Memory] {
+        for layout in LAYOUTS {
+            for slack in [0.08, 0.3] {
+                let asked = Filter::builder().window(50_000).max_memory(300_000).max_slack(slack);
+                let plans = asked.layout(layout).prefer(prefer).plans().unwrap();
+                assert!(
+                    plans.iter().all(|plan| plan.npws <= slack && plan.memory_bytes <= 300_000),
+                    "{plans:?}"
+                );
+            }
+        }
+    }
     // More memory than the least rate takes is left alone.
     let plan = Filter::builder().window(1_000).max_memory(1 << 40).plan().unwrap();
     assert!(plan.memory_bytes < 1 << 20 && plan.false_positive_rate < 1e-14, "{plan:?}");

@@ -63,6 +63,11 @@ impl Dimensions {
         self.npws_of(&self.profile())
     }
 
+    /// Whether the slack is kept; computing it takes long for large k, so not where any would do.
+    pub(super) fn keeps_slack(&self, max_slack: f64) -> bool {
+        max_slack.is_infinite() || self.npws() <= max_slack
+    }
+
     /// Peak slack over the window *asked for*. A count window is rounded up to l * g inserts, and the surplus is as
     /// much slack to its user as any other; a time window has exactly l generations.
     pub(super) fn npws_of(&self, profile: &Profile) -> f64 {

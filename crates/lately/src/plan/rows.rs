@@ -10,6 +10,7 @@ use libm::{ceil, exp, log, log2, sqrt};
 use super::search::{most_cells, most_generations};
 use super::{Dimensions, Request, sizing};
 use crate::model::rows::{Precision, RowModel};
+use crate::model::{Cells, match_probability};
 use crate::shape::{Segment, Shape, parts_per_row};
 use crate::window::Window;
 
@@ -37,13 +38,16 @@ pub(super) fn least_memory(
     coarse.sort_by_key(|candidate| candidate.memory_bytes);
     let mut found: Option<Dimensions> = None;
     for candidate in coarse {
+        if least_npws(&candidate) > max_slack {
+            continue;
+        }
         if found.is_some_and(|found| candidate.memory_bytes as f64 > found.memory_bytes as f64 * COARSE_ERROR)
         {
             break;
         }
         let fine = sized(&candidate.shape, true);
         let better = fine.filter(|fine| found.is_none_or(|found| fine.memory_bytes < found.memory_bytes));
-        found = better.filter(|fine| fine.npws() <= max_slack).or(found);
+        found = better.filter(|fine| fine.keeps_slack(max_slack)).or(found);
     }
     found.into_iter().collect()
 }
@@ -73,10 +77,21 @@ pub(super) fn best_rate(
         });
     let mut coarse: Vec<(Dimensions, f64)> = fitting.collect();
     coarse.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let candidates = coarse.into_iter().map(|(candidate, _)| candidate);
     let kept =
-        coarse.into_iter().map(|(candidate, _)| candidate).filter(|candidate| candidate.npws() <= max_slack);
+        candidates.filter(|candidate| least_npws(candidate) <= max_slack && candidate.keeps_slack(max_slack));
     // The coarse order is good to a few percent of the rate, and the first few are that close.
     kept.take(2).min_by(|a, b| a.worst_rate().total_cmp(&b.worst_rate()))
+}
+
+/// Less than the slack is, and soon computed: one generation for certain, and the chance part of the next.
+fn least_npws(candidate: &Dimensions) -> f64 {
+    let load = sizing::load(&candidate.shape, candidate.items_per_generation, candidate.cells);
+    let next = match candidate.shape.required_matches {
+        1 => 0.0,
+        _ => match_probability(&candidate.shape.segment, load, Cells::Many),
+    };
+    (1.0 + next) / f64::from(candidate.shape.window_generations)
 }
 
 /// The shapes worth a look: rows used to the full, unless the window has too few generations for that, and an item's

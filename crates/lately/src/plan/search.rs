@@ -127,7 +127,7 @@ fn least_memory_of_group(
             let cells = cells.and_then(|cells| sizing::fill_words(&segment, cells));
             let candidate =
                 cells.and_then(|cells| Dimensions::new(window, shape, items_per_generation, cells));
-            if let Some(candidate) = candidate.filter(|candidate| candidate.npws() <= max_slack) {
+            if let Some(candidate) = candidate.filter(|candidate| candidate.keeps_slack(max_slack)) {
                 found.push(candidate);
                 least = least.min(candidate.memory_bytes);
             }
@@ -148,48 +148,61 @@ pub(super) fn best_rate(
     window: Window,
     max_memory: u64,
 ) -> Result<Vec<Dimensions>, ConfigError> {
+    let found = best_rates(request, window, max_memory)?;
+    let Some((_, best)) = found.first() else {
+        let needed = least_memory(request, window, USELESS_RATE)?;
+        return Err(ConfigError::MemoryTooSmall {
+            needed_bytes: needed.iter().map(|candidate| candidate.memory_bytes).min().unwrap_or(u64::MAX),
+            max_memory,
+            fitting_window: None,
+            fitting_rate: None,
+        });
+    };
     // More memory than the least useful rate takes buys nothing.
     let least_useful = (4.0 * sizing::hash_collisions(&Shape::slices(1, 1), window.items())).max(MIN_RATE);
-    if let Ok(found) = least_memory(request, window, least_useful)
-        && found[0].memory_bytes <= max_memory
-    {
-        return Ok(found);
+    if *best < least_useful {
+        let mut enough = least_memory(request, window, least_useful)?;
+        enough.retain(|candidate| candidate.memory_bytes <= max_memory);
+        if !enough.is_empty() {
+            return Ok(enough);
+        }
     }
-    let needed = least_memory(request, window, USELESS_RATE)?;
-    let needed_bytes = needed.iter().map(|candidate| candidate.memory_bytes).min().unwrap_or(u64::MAX);
-    let too_small =
-        ConfigError::MemoryTooSmall { needed_bytes, max_memory, fitting_window: None, fitting_rate: None };
-    if needed_bytes > max_memory {
-        return Err(too_small);
-    }
-    let fitting = |memory: u64| -> Result<Vec<(Dimensions, f64)>, ConfigError> {
-        let found = with_slack(request, window, |max_slack| {
-            let groups = request.groups().into_iter().filter_map(|group| match group {
-                Group::Rows { row_bytes } => rows::best_rate(request, window, memory, max_slack, row_bytes),
-                _ => best_rate_of_group(request, window, memory, max_slack, group),
-            });
-            Ok(groups.collect())
-        })?;
-        let mut with_rate: Vec<_> = found.into_iter().map(|found| (found, found.worst_rate())).collect();
-        with_rate.retain(|(_, rate)| *rate <= USELESS_RATE);
-        with_rate.sort_by(|a, b| a.1.total_cmp(&b.1));
-        Ok(with_rate)
-    };
-    let found = fitting(max_memory)?;
-    let least_affordable = match request.prefer {
-        Prefer::Memory => 0.0,
+    let affordable_rate = match request.prefer {
+        Prefer::Memory => *best,
         Prefer::Speed => {
-            fitting(max_memory / MEMORY_FOR_SPEED).ok().and_then(|half| Some(half.first()?.1)).unwrap_or(1.0)
+            let half = best_rates(request, window, max_memory / MEMORY_FOR_SPEED).unwrap_or_default();
+            half.first().map_or(1.0, |(_, rate)| *rate)
         }
     };
-    if found.is_empty() {
-        return Err(too_small);
-    }
     let is_affordable = |candidate: &Dimensions| {
-        found.iter().any(|(other, rate)| other == candidate && *rate <= least_affordable)
+        found.iter().any(|(other, rate)| other == candidate && *rate <= affordable_rate)
     };
     let with_cost = found.iter().map(|(candidate, _)| (*candidate, cost(candidate))).collect();
     Ok(cheapest_first(with_cost, is_affordable))
+}
+
+/// The best of each group that fits, with its rate, best first; none whose rate is useless.
+fn best_rates(
+    request: &Request,
+    window: Window,
+    max_memory: u64,
+) -> Result<Vec<(Dimensions, f64)>, ConfigError> {
+    let found = with_slack(request, window, |max_slack| {
+        let groups = request.groups().into_iter().filter_map(|group| match group {
+            Group::Rows { row_bytes } => rows::best_rate(request, window, max_memory, max_slack, row_bytes),
+            _ => best_rate_of_group(request, window, max_memory, max_slack, group),
+        });
+        Ok(groups.collect())
+    });
+    let found = match found {
+        // Nothing fits, with whatever slack.
+        Err(ConfigError::TooLarge { .. }) => Vec::new(),
+        found => found?,
+    };
+    let mut with_rate: Vec<_> = found.into_iter().map(|found| (found, found.worst_rate())).collect();
+    with_rate.retain(|(_, rate)| *rate <= USELESS_RATE);
+    with_rate.sort_by(|a, b| a.1.total_cmp(&b.1));
+    Ok(with_rate)
 }
 
 fn best_rate_of_group(
@@ -215,7 +228,7 @@ fn best_rate_of_group(
             let candidate = Dimensions::new(window, shape, items_per_generation, cells).filter(|_| cells > 0);
             let Some(candidate) = candidate else { continue };
             let rate = candidate.worst_rate();
-            if best.is_none_or(|(_, best)| rate < best) && candidate.npws() <= max_slack {
+            if best.is_none_or(|(_, best)| rate < best) && candidate.keeps_slack(max_slack) {
                 best = Some((candidate, rate));
                 without_find = 0;
             }
