@@ -35,9 +35,23 @@ impl<S: Segments + ?Sized> State<'_, S> {
     }
 }
 
+/// An item's hash, and its place in a layout.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Located {
+    hash: u64,
+    place: usize,
+}
+
+impl Located {
+    #[inline(always)]
+    fn new<S: Segments>(hash: u64, segments: &S) -> Self {
+        Self { hash, place: segments.place(hash) }
+    }
+}
+
 /// What is done to a filter with one item; answers whether the item was seen lately (a plain insert does not ask).
 pub(crate) trait Operation: Copy {
-    fn apply<S: Segments, K: Kernel>(self, kernel: K, state: &mut State<'_, S>, hash: u64) -> bool;
+    fn apply<S: Segments, K: Kernel>(self, kernel: K, state: &mut State<'_, S>, item: Located) -> bool;
 }
 
 #[derive(Clone, Copy)]
@@ -45,11 +59,11 @@ pub(crate) struct Insert;
 
 impl Operation for Insert {
     #[inline(always)]
-    fn apply<S: Segments, K: Kernel>(self, kernel: K, state: &mut State<'_, S>, hash: u64) -> bool {
+    fn apply<S: Segments, K: Kernel>(self, kernel: K, state: &mut State<'_, S>, item: Located) -> bool {
         if state.ageing.is_full() {
             state.start_generation_if_due();
         }
-        state.segments.insert(kernel, hash, state.ring);
+        state.segments.insert(kernel, item.hash, item.place, state.ring);
         state.ageing.count_insert();
         false
     }
@@ -60,15 +74,15 @@ pub(crate) struct CheckAndInsert;
 
 impl Operation for CheckAndInsert {
     #[inline(always)]
-    fn apply<S: Segments, K: Kernel>(self, kernel: K, state: &mut State<'_, S>, hash: u64) -> bool {
+    fn apply<S: Segments, K: Kernel>(self, kernel: K, state: &mut State<'_, S>, item: Located) -> bool {
         // The question comes before the shift that the insert may bring.
         if state.ageing.is_full() {
-            let seen = state.segments.contains(kernel, hash, state.ring);
-            Insert.apply(kernel, state, hash);
+            let seen = state.segments.contains(kernel, item.hash, item.place, state.ring);
+            Insert.apply(kernel, state, item);
             return seen;
         }
         state.ageing.count_insert();
-        state.segments.check_and_insert(kernel, hash, state.ring)
+        state.segments.check_and_insert(kernel, item.hash, item.place, state.ring)
     }
 }
 
@@ -77,10 +91,10 @@ pub(crate) struct CheckOrInsert;
 
 impl Operation for CheckOrInsert {
     #[inline(always)]
-    fn apply<S: Segments, K: Kernel>(self, kernel: K, state: &mut State<'_, S>, hash: u64) -> bool {
-        let seen = state.segments.contains(kernel, hash, state.ring);
+    fn apply<S: Segments, K: Kernel>(self, kernel: K, state: &mut State<'_, S>, item: Located) -> bool {
+        let seen = state.segments.contains(kernel, item.hash, item.place, state.ring);
         if !seen {
-            Insert.apply(kernel, state, hash);
+            Insert.apply(kernel, state, item);
         }
         seen
     }
@@ -99,7 +113,8 @@ impl<O: Operation> Work for Single<'_, O> {
     fn run<K: Kernel>(self, kernel: K) -> bool {
         let Filter { memory, ring, ageing, .. } = self.filter;
         whichever!(memory, segments => {
-            self.operation.apply(kernel, &mut State { segments, ring, ageing }, self.hash)
+            let item = Located::new(self.hash, segments);
+            self.operation.apply(kernel, &mut State { segments, ring, ageing }, item)
         })
     }
 }
@@ -114,7 +129,9 @@ impl Work for SingleQuery<'_> {
 
     #[inline(always)]
     fn run<K: Kernel>(self, kernel: K) -> bool {
-        whichever!(&self.filter.memory, segments => segments.contains(kernel, self.hash, &self.filter.ring))
+        whichever!(&self.filter.memory, segments => {
+            segments.contains(kernel, self.hash, segments.place(self.hash), &self.filter.ring)
+        })
     }
 }
 
@@ -137,9 +154,12 @@ impl<O: Operation, H: Fn(usize) -> u64, A: FnMut(usize, bool)> Work for Batch<'_
         whichever!(memory, segments => pipeline(
             State { segments, ring, ageing },
             len,
-            hash_at,
-            |state, hash| state.segments.prefetch(kernel, hash, state.ring),
-            |state, i, hash| answer(i, operation.apply(kernel, state, hash)),
+            |state, i| {
+                let item = Located::new(hash_at(i), state.segments);
+                state.segments.prefetch(kernel, item.hash, item.place, state.ring);
+                item
+            },
+            |state, i, item| answer(i, operation.apply(kernel, state, item)),
         ));
     }
 }
@@ -161,35 +181,34 @@ impl<H: Fn(usize) -> u64, A: FnMut(usize, bool)> Work for BatchQuery<'_, H, A> {
         whichever!(&filter.memory, segments => pipeline(
             segments,
             len,
-            hash_at,
-            |segments, hash| segments.prefetch(kernel, hash, ring),
-            |segments, i, hash| answer(i, segments.contains(kernel, hash, ring)),
+            |segments, i| {
+                let item = Located::new(hash_at(i), *segments);
+                segments.prefetch(kernel, item.hash, item.place, ring);
+                item
+            },
+            |segments, i, item| answer(i, segments.contains(kernel, item.hash, item.place, ring)),
         ));
     }
 }
 
-/// Hashes and prefetches [`AHEAD`] items ahead of the one that is applied.
+/// Looks up and prefetches items [`AHEAD`] of the one that is applied.
 #[inline(always)]
 fn pipeline<S>(
     mut state: S,
     len: usize,
-    hash_at: impl Fn(usize) -> u64,
-    prefetch: impl Fn(&S, u64),
-    mut apply: impl FnMut(&mut S, usize, u64),
+    look_up: impl Fn(&S, usize) -> Located,
+    mut apply: impl FnMut(&mut S, usize, Located),
 ) {
-    let mut hashes = [0; AHEAD];
-    for (i, hash) in hashes.iter_mut().enumerate().take(len) {
-        *hash = hash_at(i);
-        prefetch(&state, *hash);
+    let mut items = [Located::default(); AHEAD];
+    for (i, item) in items.iter_mut().enumerate().take(len) {
+        *item = look_up(&state, i);
     }
     for i in 0..len {
-        let hash = hashes[i % AHEAD];
+        let item = items[i % AHEAD];
         if i + AHEAD < len {
-            let next = hash_at(i + AHEAD);
-            prefetch(&state, next);
-            hashes[i % AHEAD] = next;
+            items[i % AHEAD] = look_up(&state, i + AHEAD);
         }
-        apply(&mut state, i, hash);
+        apply(&mut state, i, item);
     }
 }
 

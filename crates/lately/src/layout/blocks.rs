@@ -68,7 +68,7 @@ impl Blocks {
 #[allow(clippy::inline_always)] // see `kernel::Work`: what is not inlined is not compiled for the kernel
 impl Segments for Blocks {
     #[inline(always)]
-    fn insert<K: Kernel>(&mut self, _kernel: K, item: u64, ring: &Ring) {
+    fn insert<K: Kernel>(&mut self, _kernel: K, item: u64, _place: usize, ring: &Ring) {
         for age in ring.written_ages() {
             let position = ring.position_of(age);
             let start = self.block_start(item, position);
@@ -80,13 +80,13 @@ impl Segments for Blocks {
     }
 
     #[inline(always)]
-    fn contains<K: Kernel>(&self, _kernel: K, item: u64, ring: &Ring) -> bool {
+    fn contains<K: Kernel>(&self, _kernel: K, item: u64, _place: usize, ring: &Ring) -> bool {
         query::is_reported(ring, |age| self.matches(item, ring, age))
     }
 
     /// All the blocks an insert writes, and those where a query begins and where it goes after a miss.
     #[inline(always)]
-    fn prefetch<K: Kernel>(&self, kernel: K, item: u64, ring: &Ring) {
+    fn prefetch<K: Kernel>(&self, kernel: K, item: u64, _place: usize, ring: &Ring) {
         let (k, l) = (ring.required_matches(), ring.window_generations());
         let probed =
             core::iter::successors(Some(l), |age| age.checked_sub(k)).take_while(|&age| age >= k).map(Age);

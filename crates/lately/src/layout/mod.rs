@@ -21,28 +21,36 @@ use crate::model::run_probability;
 use crate::ring::{Age, Ring};
 use crate::shape::{RowShape, Segment, Shape};
 
-/// What the filter needs of a layout. `item` is always an item's 64-bit hash.
+/// What the filter needs of a layout. `item` is always an item's 64-bit hash, `place` what [`Segments::place`] says.
 pub(crate) trait Segments {
+    /// Where the item is, for layouts that have one place for it: worth keeping between a prefetch and its use.
+    #[inline]
+    fn place(&self, _item: u64) -> usize
+    where
+        Self: Sized,
+    {
+        0
+    }
     /// Sets the item's bits in the k newest segments.
-    fn insert<K: Kernel>(&mut self, kernel: K, item: u64, ring: &Ring)
+    fn insert<K: Kernel>(&mut self, kernel: K, item: u64, place: usize, ring: &Ring)
     where
         Self: Sized;
     /// Whether k consecutive segments match.
-    fn contains<K: Kernel>(&self, kernel: K, item: u64, ring: &Ring) -> bool
+    fn contains<K: Kernel>(&self, kernel: K, item: u64, place: usize, ring: &Ring) -> bool
     where
         Self: Sized;
     /// [`contains`](Self::contains), then [`insert`](Self::insert).
     #[inline]
-    fn check_and_insert<K: Kernel>(&mut self, kernel: K, item: u64, ring: &Ring) -> bool
+    fn check_and_insert<K: Kernel>(&mut self, kernel: K, item: u64, place: usize, ring: &Ring) -> bool
     where
         Self: Sized,
     {
-        let seen = self.contains(kernel, item, ring);
-        self.insert(kernel, item, ring);
+        let seen = self.contains(kernel, item, place, ring);
+        self.insert(kernel, item, place, ring);
         seen
     }
     /// Asks for the memory that an insert or a query of this item will soon need.
-    fn prefetch<K: Kernel>(&self, kernel: K, item: u64, ring: &Ring)
+    fn prefetch<K: Kernel>(&self, kernel: K, item: u64, place: usize, ring: &Ring)
     where
         Self: Sized;
     /// Whether the segment of this age matches.

@@ -58,7 +58,7 @@ impl Slices {
 #[allow(clippy::inline_always)] // see `kernel::Work`: what is not inlined is not compiled for the kernel
 impl Segments for Slices {
     #[inline(always)]
-    fn insert<K: Kernel>(&mut self, _kernel: K, item: u64, ring: &Ring) {
+    fn insert<K: Kernel>(&mut self, _kernel: K, item: u64, _place: usize, ring: &Ring) {
         for age in ring.written_ages() {
             let position = ring.position_of(age);
             let bits = self.bits(item, position);
@@ -69,13 +69,13 @@ impl Segments for Slices {
     }
 
     #[inline(always)]
-    fn contains<K: Kernel>(&self, _kernel: K, item: u64, ring: &Ring) -> bool {
+    fn contains<K: Kernel>(&self, _kernel: K, item: u64, _place: usize, ring: &Ring) -> bool {
         query::is_reported(ring, |age| self.matches(item, ring, age))
     }
 
     /// All the words an insert writes, and the first a query reads.
     #[inline(always)]
-    fn prefetch<K: Kernel>(&self, kernel: K, item: u64, ring: &Ring) {
+    fn prefetch<K: Kernel>(&self, kernel: K, item: u64, _place: usize, ring: &Ring) {
         let first_probed = Age(ring.window_generations());
         for age in ring.written_ages().chain([first_probed]) {
             let position = ring.position_of(age);

@@ -57,11 +57,6 @@ impl<const WORDS: usize> Rows<WORDS> {
         self.words.as_chunks().0
     }
 
-    #[inline]
-    fn row_of(&self, item: u64) -> usize {
-        reduce(remix(item, 0), self.rows().len() as u64) as usize
-    }
-
     /// Brings the next rows up to date; see the module's documentation.
     fn keep_house(&mut self, ring: &Ring) {
         let rows = self.rows().len() as u64;
@@ -91,30 +86,34 @@ impl<const WORDS: usize> Rows<WORDS> {
 
 #[allow(clippy::inline_always)] // see `kernel::Work`: what is not inlined is not compiled for the kernel
 impl<const WORDS: usize> Segments for Rows<WORDS> {
+    /// The item's row.
     #[inline(always)]
-    fn insert<K: Kernel>(&mut self, kernel: K, item: u64, _ring: &Ring) {
-        let row = self.row_of(item);
-        kernel.insert(&mut self.words.as_chunks_mut::<WORDS>().0[row], item, &self.turn);
+    fn place(&self, item: u64) -> usize {
+        reduce(remix(item, 0), self.rows().len() as u64) as usize
     }
 
     #[inline(always)]
-    fn contains<K: Kernel>(&self, kernel: K, item: u64, _ring: &Ring) -> bool {
-        kernel.contains(&self.rows()[self.row_of(item)], item, &self.turn)
+    fn insert<K: Kernel>(&mut self, kernel: K, item: u64, place: usize, _ring: &Ring) {
+        kernel.insert(&mut self.words.as_chunks_mut::<WORDS>().0[place], item, &self.turn);
     }
 
     #[inline(always)]
-    fn check_and_insert<K: Kernel>(&mut self, kernel: K, item: u64, _ring: &Ring) -> bool {
-        let row = self.row_of(item);
-        kernel.check_and_insert(&mut self.words.as_chunks_mut::<WORDS>().0[row], item, &self.turn)
+    fn contains<K: Kernel>(&self, kernel: K, item: u64, place: usize, _ring: &Ring) -> bool {
+        kernel.contains(&self.rows()[place], item, &self.turn)
     }
 
     #[inline(always)]
-    fn prefetch<K: Kernel>(&self, kernel: K, item: u64, _ring: &Ring) {
-        kernel.prefetch(&self.rows()[self.row_of(item)]);
+    fn check_and_insert<K: Kernel>(&mut self, kernel: K, item: u64, place: usize, _ring: &Ring) -> bool {
+        kernel.check_and_insert(&mut self.words.as_chunks_mut::<WORDS>().0[place], item, &self.turn)
+    }
+
+    #[inline(always)]
+    fn prefetch<K: Kernel>(&self, kernel: K, _item: u64, place: usize, _ring: &Ring) {
+        kernel.prefetch(&self.rows()[place]);
     }
 
     fn matches(&self, item: u64, _ring: &Ring, age: Age) -> bool {
-        let row = &self.rows()[self.row_of(item)];
+        let row = &self.rows()[self.place(item)];
         let staleness = self.turn.staleness(portable::stamp(row));
         self.turn.segment_matches(portable::matching(row, item), staleness, age)
     }
