@@ -4,7 +4,7 @@
 use crate::ageing::{Ageing, Full};
 use crate::filter::Filter;
 use crate::layout::kernel::{Kernel, Work};
-use crate::layout::{Segments, whichever};
+use crate::layout::{Memory, Segments, whichever};
 use crate::ring::Ring;
 
 /// How many items ahead of the one being handled memory is asked for. A rolling distance keeps as many fetches under way
@@ -112,11 +112,37 @@ impl<O: Operation> Work for Single<'_, O> {
     #[inline(always)]
     fn run<K: Kernel>(self, kernel: K) -> bool {
         let Filter { memory, ring, ageing, .. } = self.filter;
-        whichever!(memory, segments => {
-            let item = Located::new(self.hash, segments);
-            self.operation.apply(kernel, &mut State { segments, ring, ageing }, item)
-        })
+        match memory {
+            Memory::Slices(segments) => {
+                apply_apart(self.operation, kernel, State { segments, ring, ageing }, self.hash)
+            }
+            Memory::Blocks(segments) => {
+                apply_apart(self.operation, kernel, State { segments, ring, ageing }, self.hash)
+            }
+            rows => whichever!(rows, segments => {
+                let item = Located::new(self.hash, segments);
+                self.operation.apply(kernel, &mut State { segments, ring, ageing }, item)
+            }),
+        }
     }
+}
+
+/// Apart from the code for rows, which is so short that saving the registers of this would cost it a tenth.
+#[inline(never)]
+fn apply_apart<O: Operation, S: Segments, K: Kernel>(
+    operation: O,
+    kernel: K,
+    mut state: State<'_, S>,
+    hash: u64,
+) -> bool {
+    let item = Located::new(hash, state.segments);
+    operation.apply(kernel, &mut state, item)
+}
+
+/// See [`apply_apart`].
+#[inline(never)]
+fn query_apart<S: Segments, K: Kernel>(kernel: K, segments: &S, hash: u64, ring: &Ring) -> bool {
+    segments.contains(kernel, hash, segments.place(hash), ring)
 }
 
 struct SingleQuery<'a> {
@@ -129,9 +155,14 @@ impl Work for SingleQuery<'_> {
 
     #[inline(always)]
     fn run<K: Kernel>(self, kernel: K) -> bool {
-        whichever!(&self.filter.memory, segments => {
-            segments.contains(kernel, self.hash, segments.place(self.hash), &self.filter.ring)
-        })
+        let Filter { memory, ring, .. } = self.filter;
+        match memory {
+            Memory::Slices(segments) => query_apart(kernel, segments, self.hash, ring),
+            Memory::Blocks(segments) => query_apart(kernel, segments, self.hash, ring),
+            rows => whichever!(rows, segments => {
+                segments.contains(kernel, self.hash, segments.place(self.hash), ring)
+            }),
+        }
     }
 }
 
