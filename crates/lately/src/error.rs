@@ -172,9 +172,8 @@ fn remedies(fitting_window: Option<&u64>, fitting_rate: Option<&f64>) -> String 
     let window = fitting_window
         .map(|window| format!(", or ask for a window (or capacity) of {window}"))
         .unwrap_or_default();
-    let rate = fitting_rate
-        .map(|rate| format!(", or for a rate of at least {:.3e}", rate * 1.001))
-        .unwrap_or_default();
+    let rate =
+        fitting_rate.map(|rate| format!(", or for a rate of {:.3e}", rate * 1.001)).unwrap_or_default();
     window + &rate
 }
 

@@ -19,7 +19,7 @@ pub enum Layout {
     /// The fewest bits per item.
     Slices,
     /// The paper's APBBF: each segment is a blocked Bloom filter, and an item sets a few bits in one block.
-    /// The fewest memory accesses.
+    /// Fewer memory accesses, for a little more memory.
     Blocks,
     /// All segments of an item side by side in one row: one memory access for an insert, a hit and a miss alike. The
     /// fastest.

@@ -110,7 +110,7 @@ fn an_overload_policy_without_a_clock() {
 #[test]
 fn memory_that_is_not_enough_says_what_is() {
     let builder = promise().window(100_000).false_positive_rate(1e-4).max_memory(100_000);
-    let error = refused(&builder, &["max_memory is 100000", "window (or capacity) of", "rate of at least"]);
+    let error = refused(&builder, &["max_memory is 100000", "window (or capacity) of", "or for a rate of"]);
     let ConfigError::MemoryTooSmall { needed_bytes, fitting_window, fitting_rate, .. } = error else {
         panic!("{error}")
     };

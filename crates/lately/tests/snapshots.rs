@@ -169,6 +169,27 @@ fn forged_bits_after_the_last_part_of_a_segment_are_refused() {
     forged[first_word + 7] |= 0x80;
     let error = Filter::from_bytes(&with_right_checksum(forged)).unwrap_err();
     assert!(matches!(error, SnapshotError::UnusedBits), "{error}");
+    // Rows: the last part beside the stamp belongs to no segment.
+    let rows = lately::Segment::Rows { row_bytes: 64, parts: 3 };
+    let bytes = Filter::builder().window(20).shape(3, 7).segment(rows).build().unwrap().to_bytes();
+    let first_word = 144 + 10 * 16;
+    let mut forged = bytes;
+    forged[first_word + 60] |= 1;
+    let error = Filter::from_bytes(&with_right_checksum(forged)).unwrap_err();
+    assert!(matches!(error, SnapshotError::UnusedBits), "{error}");
+}
+
+#[test]
+fn a_forged_load_does_not_make_planning_expensive() {
+    // Forty items a row is crowded, 2^48 is absurd; both are predicted at once.
+    let rows = lately::Segment::Rows { row_bytes: 64, parts: 2 };
+    let bytes = Filter::builder().window(1_000).shape(5, 10).segment(rows).build().unwrap().to_bytes();
+    for items_per_generation in [6_400, 1 << 20, 1 << 48] {
+        let mut forged = bytes.clone();
+        forged[48..56].copy_from_slice(&u64::to_le_bytes(items_per_generation));
+        let filter = Filter::from_bytes(&with_right_checksum(forged)).unwrap();
+        assert!(filter.plan().false_positive_rate > 0.99);
+    }
 }
 
 fn temporary_directory(name: &str) -> PathBuf {

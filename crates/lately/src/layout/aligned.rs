@@ -26,13 +26,16 @@ impl AlignedWords {
     /// `vec![0; n]` is the way to zeroed pages that cost nothing until touched, but it aborts when the allocator
     /// refuses; a reservation that is given back at once asks the allocator first.
     pub(super) fn zeroed(len: usize) -> Option<Self> {
-        let buffer_len = len.checked_add(LINE_WORDS - 1)?;
-        Vec::<u64>::new().try_reserve_exact(buffer_len).ok()?;
-        let buffer = vec![0_u64; buffer_len].into_boxed_slice();
+        Vec::<u64>::new().try_reserve_exact(len.checked_add(LINE_WORDS - 1)?).ok()?;
+        Some(Self::zeroed_or_abort(len))
+    }
+
+    fn zeroed_or_abort(len: usize) -> Self {
+        let buffer = vec![0_u64; len + LINE_WORDS - 1].into_boxed_slice();
         huge_pages::ask_for(&buffer);
         // `align_offset` may say "cannot" (in constant evaluation); any offset that fits is correct, if slower.
         let offset = buffer.as_ptr().align_offset(LINE_BYTES).min(LINE_WORDS - 1);
-        Some(Self { buffer, offset, len })
+        Self { buffer, offset, len }
     }
 }
 
@@ -55,10 +58,7 @@ impl DerefMut for AlignedWords {
 /// Another allocation is aligned differently, so words are copied to its own start of a line.
 impl Clone for AlignedWords {
     fn clone(&self) -> Self {
-        let buffer = vec![0_u64; self.buffer.len()].into_boxed_slice();
-        huge_pages::ask_for(&buffer);
-        let offset = buffer.as_ptr().align_offset(LINE_BYTES).min(LINE_WORDS - 1);
-        let mut copy = Self { buffer, offset, len: self.len };
+        let mut copy = Self::zeroed_or_abort(self.len);
         copy.copy_from_slice(self);
         copy
     }

@@ -11,9 +11,9 @@ pub(super) fn ask_for(words: &[u64]) {
         return;
     }
     let start = words.as_ptr().addr().next_multiple_of(PAGE);
-    let end = words.as_ptr().addr() + bytes;
+    let end = (words.as_ptr().addr() + bytes) / PAGE * PAGE;
     let page = words.as_ptr().with_addr(start).cast_mut().cast();
-    // SAFETY: the range lies within one live allocation of ours, and MADV_HUGEPAGE changes no byte of it.
+    // SAFETY: whole pages within one live allocation of ours, and MADV_HUGEPAGE changes no byte of them.
     unsafe {
         libc::madvise(page, end - start, libc::MADV_HUGEPAGE);
     }

@@ -1,7 +1,7 @@
 //! The exact expectation of a run of matches in a row of segments that share their load.
 //!
-//! Segments of the ages j to j + m - 1, m <= k, overlap in generations: going from one to the next, the oldest loses the
-//! newest generation of its left part and gains one on the right,
+//! Segments of the ages j to j + m - 1, m <= k, overlap in generations: the next older segment lacks the newest generation
+//! of the one before, on the left, and has one more on the right,
 //!
 //! ```text
 //! generations   j-k+1 ...    ... j ...    ... j+m-1

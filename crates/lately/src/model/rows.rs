@@ -14,7 +14,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use libm::{exp, floor, log, log1p};
+use libm::{exp, floor, lgamma, log, log1p, sqrt};
 
 use super::profile::{Component, SegmentProbe};
 use super::row_runs::RowRuns;
@@ -22,10 +22,16 @@ use super::runs::run_probability;
 use super::segment::power;
 use crate::shape::{RowShape, Segment, Shape};
 
+/// The most items in a segment that probabilities are kept for; with as many, it matches for certain.
+const MOST_ITEMS: u32 = 4_096;
+/// Beyond this, rows are too crowded to be of use: the spreads alone are good enough, and the exact expectation would take
+/// long.
+const USELESS_RATE: f64 = 0.7;
+
 /// How finely loads are spread.
 #[derive(Clone, Copy)]
 pub(crate) struct Precision {
-    /// Values of S, at most.
+    /// Values of S in the range where rows are of use.
     totals: u32,
     /// Ways to spread each S.
     spreads: u32,
@@ -45,9 +51,9 @@ pub(crate) struct RowModel {
     /// Probability of matching a segment by the number of its items.
     match_probability: Vec<f64>,
     phase: f64,
-    /// Distance between two values of S.
-    step: u32,
-    /// For S = 0, step, 2 step, ...: the loads of the segments, newest first, in each spread.
+    /// The grid: values of S, ascending from 0. In the most crowded of them a run is certain.
+    totals: Vec<u32>,
+    /// For each S: the loads of the segments, newest first, in each spread.
     spreads: Vec<Vec<Vec<u32>>>,
     /// For each S, over its spreads: the chance of a run, and the expected number of maximal runs.
     chance_of_run: Vec<f64>,
@@ -60,32 +66,37 @@ impl RowModel {
     pub(crate) fn new(shape: &Shape, phase: f64, precision: Precision) -> Self {
         let Segment::Rows { row_bytes, parts } = shape.segment else { panic!("{shape} is not of rows") };
         let part_bits = f64::from(RowShape { row_bytes, parts, segments: shape.segments() }.part_bits());
-        // More items than a row of any use holds: well above those that fill its parts by half.
         let half_full = core::f64::consts::LN_2 / -log1p(-1.0 / part_bits);
         let design = half_full * f64::from(shape.segments()) / f64::from(shape.required_matches);
-        let most = (3.0 * design) as u32 + 40;
-        let step = (most / precision.totals).max(1);
-        let match_probability = (0..=2 * most + 2 * step)
-            .map(|items| power(1.0 - power(1.0 - 1.0 / part_bits, items), parts))
-            .collect();
+        let match_probability = |items: u32| power(1.0 - power(1.0 - 1.0 / part_bits, items), parts);
         let mut model = Self {
             shape: *shape,
-            match_probability,
+            match_probability: (0..MOST_ITEMS).map(match_probability).collect(),
             phase,
-            step,
+            totals: Vec::new(),
             spreads: Vec::new(),
             chance_of_run: Vec::new(),
             maximal_runs: Vec::new(),
         };
-        for (node, total) in (0..=most + step).step_by(step as usize).enumerate() {
-            let points = (0..precision.spreads).map(|spread| node as u32 * precision.spreads + spread);
+        // Evenly over the range of use, well beyond half full; from there in growing steps until a run is certain.
+        let useful = (3.0 * design) as u32 + 40;
+        let step = (useful / precision.totals).max(1);
+        let mut total = 0;
+        loop {
+            let first_point = model.totals.len() as u32 * precision.spreads;
+            let points = first_point..first_point + precision.spreads;
             let spreads = points.map(|point| model.segment_loads(&model.generation_loads(total, point)));
             let spreads: Vec<Vec<u32>> = spreads.collect();
-            model.chance_of_run.push(model.mean_of(&spreads, |matches| model.any_run(matches)));
+            let chance_of_run = model.mean_of(&spreads, |matches| model.any_run(matches));
+            model.totals.push(total);
+            model.chance_of_run.push(chance_of_run);
             model.maximal_runs.push(model.mean_of(&spreads, |matches| model.maximal_runs_in(matches)));
             model.spreads.push(spreads);
+            if chance_of_run > 1.0 - 1e-9 {
+                return model;
+            }
+            total += if total < useful { step } else { total / 4 };
         }
-        model
     }
 
     /// The items of each generation, newest first, in one spread of `total` items.
@@ -93,7 +104,12 @@ impl RowModel {
     /// Generation by generation: of the items left, each falls into this one with the same chance. The points are
     /// multiples of irrational numbers, which fill the unit cube evenly.
     fn generation_loads(&self, total: u32, point: u32) -> Vec<u32> {
+        /// With so many, every generation has its share.
+        const MANY: u32 = 600;
         let generations = self.shape.segments();
+        if total > MANY {
+            return vec![total / generations; generations as usize];
+        }
         let mut left = total;
         let mut weight_left = f64::from(generations) - 1.0 + self.phase;
         (0..generations)
@@ -126,24 +142,36 @@ impl RowModel {
     }
 
     /// The weight of each S on the grid when a generation brings `load` items per row: Poisson's, with values between
-    /// two of the grid shared by both.
+    /// two of the grid shared by both. What is still more crowded counts as the most crowded.
     fn weights(&self, load: f64) -> Vec<f64> {
         let mean = load * (f64::from(self.shape.segments()) - 1.0 + self.phase);
-        let mut weights = vec![0.0; self.spreads.len()];
-        let last = (self.spreads.len() as u32 - 1) * self.step;
-        let (ln_mean, mut ln_probability) = (log(mean), -mean);
+        let mut weights = vec![0.0; self.totals.len()];
+        let (last_node, last) = (self.totals.len() - 1, self.totals[self.totals.len() - 1]);
+        // Nothing outside of this range counts.
+        let reach = 12.0 * sqrt(mean) + 30.0;
+        let first = (mean - reach).max(0.0);
+        if first >= f64::from(last) {
+            weights[last_node] = 1.0;
+            return weights;
+        }
+        let (first, end) = (first as u32, last.min((mean + reach) as u32));
+        let mut probability = exp(f64::from(first) * log(mean) - mean - lgamma(f64::from(first) + 1.0));
+        let mut node = self.totals.partition_point(|&total| total <= first) - 1;
         let mut rest = 1.0;
-        for total in 0..last {
-            let probability = exp(ln_probability);
-            rest -= probability;
-            let node = (total / self.step) as usize;
-            let beyond = f64::from(total % self.step) / f64::from(self.step);
+        for total in first..end {
+            if total == self.totals[node + 1] {
+                node += 1;
+            }
+            let (low, high) = (self.totals[node], self.totals[node + 1]);
+            let beyond = f64::from(total - low) / f64::from(high - low);
             weights[node] += probability * (1.0 - beyond);
             weights[node + 1] += probability * beyond;
-            ln_probability += ln_mean - log(f64::from(total) + 1.0);
+            rest -= probability;
+            probability *= mean / f64::from(total + 1);
         }
-        // What is still more crowded counts as the most crowded.
-        weights[(last / self.step) as usize] += rest.max(0.0);
+        if end == last {
+            weights[last_node] += rest.max(0.0);
+        }
         weights
     }
 
@@ -176,9 +204,13 @@ impl RowModel {
 
     /// The false positive rate when a generation brings `load` items per row.
     pub(crate) fn rate(&self, load: f64) -> f64 {
+        let rough = self.rough_rate(load);
+        if rough > USELESS_RATE {
+            return rough;
+        }
         let exact = self.runs(load, |runs| runs.expected_maximal_runs(self.shape.window_generations));
         let weights = self.weights(load);
-        scaled(exact, dot(&weights, &self.chance_of_run), dot(&weights, &self.maximal_runs))
+        scaled(exact, rough, dot(&weights, &self.maximal_runs)).min(1.0)
     }
 
     /// The probability that an item inserted `generations` ago, and not since, is reported.
@@ -190,16 +222,20 @@ impl RowModel {
         if generations >= k + l {
             return self.rate(load);
         }
+        let with_own = |probabilities: &[f64]| {
+            let mut probabilities = probabilities.to_vec();
+            probabilities[generations as usize..].fill(1.0);
+            self.any_run(&probabilities)
+        };
+        let rough = self.mean(load, with_own);
+        if self.rough_rate(load) > USELESS_RATE {
+            return rough;
+        }
         // Most often because the segments between age l and its own match.
         let missing = l as usize..generations as usize;
         let exact = self.runs(load, |runs| runs.expected_run(l, generations - l, false));
-        let with_own = |probabilities: &[f64]| {
-            let mut probabilities = probabilities.to_vec();
-            probabilities[missing.end..].fill(1.0);
-            self.any_run(&probabilities)
-        };
         let by_missing = |probabilities: &[f64]| probabilities[missing.clone()].iter().product();
-        scaled(exact, self.mean(load, with_own), self.mean(load, by_missing))
+        scaled(exact, rough, self.mean(load, by_missing)).min(1.0)
     }
 
     fn any_run(&self, probabilities: &[f64]) -> f64 {
@@ -295,8 +331,9 @@ mod tests {
         let model = RowModel::new(&shape(5, 10, 64, 2), 1.0, Precision::FINE);
         for load in [0.1, 1.0, 1.3, 2.0] {
             let weights = model.weights(load);
-            let totals = (0_u32..).map(|node| f64::from(node * model.step));
-            let mean: f64 = weights.iter().zip(totals).map(|(weight, total)| weight * total).sum();
+            let weighted =
+                weights.iter().zip(&model.totals).map(|(weight, total)| weight * f64::from(*total));
+            let mean: f64 = weighted.sum();
             assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-9);
             assert!((mean / (15.0 * load) - 1.0).abs() < 1e-6, "{mean}");
         }
@@ -312,6 +349,26 @@ mod tests {
             sums.iter_mut().zip(&loads).for_each(|(sum, load)| *sum += load);
         }
         assert!(sums.iter().all(|&sum| (4_900..5_100).contains(&sum)), "{sums:?}");
+    }
+
+    #[test]
+    fn rates_grow_with_the_load_up_to_certainty_and_however_large_it_is() {
+        for (k, l, row_bytes, parts) in
+            [(5, 10, 64, 2), (56, 7, 128, 1), (1, 30, 64, 1), (1, 1, 64, 15), (2, 8, 256, 6)]
+        {
+            let model = RowModel::new(&shape(k, l, row_bytes, parts), 1.0, Precision::FINE);
+            let loads = core::iter::successors(Some(0.05), |load| Some(load * 1.5)).take(100);
+            let mut before = 0.0;
+            for load in loads {
+                let rate = model.rate(load);
+                assert!(
+                    rate >= before * 0.97 && rate <= 1.0,
+                    "k={k} l={l} load {load}: {before} then {rate}"
+                );
+                before = rate;
+            }
+            assert!(before > 0.999_999, "{before}");
+        }
     }
 
     /// With one segment in a run there is nothing shared: the mixture of a block's load.

@@ -161,7 +161,17 @@ impl Request {
             max_memory,
             fitting_window: best(search::largest_window(self, rate, max_memory))
                 .map(|best| best.window.items()),
-            fitting_rate: best(search::best_rate(self, window, max_memory)).map(|best| best.worst_rate()),
+            fitting_rate: best(search::best_rate(self, window, max_memory))
+                .and_then(|best| self.rate_that_fits(window, best.worst_rate(), max_memory)),
+        })
+    }
+
+    /// The two searches differ a little in the shapes they try: a rate is suggested only if asking for it works.
+    fn rate_that_fits(&self, window: Window, best: f64, max_memory: u64) -> Option<f64> {
+        let looser = core::iter::successors(Some(best * 1.001), |rate| Some(rate * 1.1)).take(6);
+        looser.take_while(|&rate| rate < 1.0).find(|&rate| {
+            let found = search::least_memory(self, window, rate);
+            found.is_ok_and(|found| found.iter().any(|candidate| candidate.memory_bytes <= max_memory))
         })
     }
 

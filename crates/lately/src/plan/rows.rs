@@ -28,6 +28,9 @@ pub(super) fn least_memory(
     let sized = |shape: &Shape, is_fine: bool| {
         let items_per_generation = window.items().div_ceil(shape.window_generations.into());
         let budget = rate - sizing::hash_collisions(shape, items_per_generation);
+        if budget <= 0.0 {
+            return None;
+        }
         let load = greatest_load(shape, budget, is_fine);
         let rows = ceil(items_per_generation as f64 / load).max(1.0) as u64;
         Dimensions::new(window, *shape, items_per_generation, rows)
@@ -61,7 +64,7 @@ pub(super) fn best_rate(
     row_bytes: u32,
 ) -> Option<Dimensions> {
     let bits_per_item = max_memory as f64 * 8.0 / window.items() as f64;
-    // Rows need about half as much again as a Bloom filter: crowded rows, and the generations beyond the window.
+    // Rows need about twice a Bloom filter's bits: crowded rows, and the generations beyond the window.
     let bits_to_match = |_| bits_per_item * core::f64::consts::LN_2 / 2.0;
     let rough_rate = |candidate: &Dimensions| {
         let load = candidate.items_per_generation as f64 / candidate.cells as f64;
@@ -135,7 +138,10 @@ fn greatest_load(shape: &Shape, rate: f64, is_fine: bool) -> f64 {
     let precision = if is_fine { Precision::FINE } else { Precision::COARSE };
     let model = RowModel::new(shape, 1.0, precision);
     // The rough rate finds the neighbourhood; the exact one, which takes longer, is then asked a few times.
-    let (mut low, mut high) = (1e-9, 1e3);
+    let (mut low, mut high) = (1e-9, 1.0);
+    while model.rough_rate(high) <= rate {
+        high *= 2.0;
+    }
     while high / low > 1.0 + 1e-4 {
         let middle = sqrt(low * high);
         if model.rough_rate(middle) <= rate { low = middle } else { high = middle }
@@ -150,7 +156,7 @@ fn greatest_load(shape: &Shape, rate: f64, is_fine: bool) -> f64 {
     };
     let mut load = low;
     for _ in 0..3 {
-        load *= exp((log(rate) - log(model.rate(load))) / slope);
+        load *= exp((log(rate) - log(model.rate(load))) / slope).clamp(0.5, 2.0);
     }
     while model.rate(load) > rate {
         load *= 0.9995;

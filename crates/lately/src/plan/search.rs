@@ -240,13 +240,16 @@ fn best_rate_of_group(
     best.map(|(candidate, _)| candidate)
 }
 
-/// The candidates of the largest window (or capacity) that fits into the memory, to one part in a thousand.
+/// The candidates of the largest window (or capacity) that fits into the memory, to one part in a thousand: the largest
+/// for the plan that would be built, whichever it is, if memory were free. With [`Prefer::Speed`] that is at least half of
+/// the largest there is.
 pub(super) fn largest_window(
     request: &Request,
     rate: f64,
     max_memory: u64,
 ) -> Result<Vec<Dimensions>, ConfigError> {
     const ROUNDS: usize = 8;
+    let request = &Request { max_memory: None, ..*request };
     let window = request.window.unwrap_or(Window::Count { inserts: 1 });
     let mut fits: Option<Vec<Dimensions>> = None;
     let mut needed_bytes = u64::MAX;
@@ -268,9 +271,9 @@ pub(super) fn largest_window(
         };
         let taken = found[0].memory_bytes;
         needed_bytes = needed_bytes.min(taken);
-        found.retain(|candidate| candidate.memory_bytes <= max_memory);
         let is_larger = fits.as_ref().is_none_or(|fits| items > fits[0].window.items());
-        if !found.is_empty() && is_larger {
+        if taken <= max_memory && is_larger {
+            found.retain(|candidate| candidate.memory_bytes <= max_memory);
             fits = Some(found);
         }
         let used = taken as f64 / max_memory as f64;

@@ -68,7 +68,7 @@ impl<const WORDS: usize> Rows<WORDS> {
         }
     }
 
-    /// For each row: how far behind it is, and its parts' fills at an age, or none if they are to be cleared.
+    /// The fills of a row's parts at an age: none, if they are still to be cleared.
     fn part_fills(&self, row: &[u64; WORDS], ring: &Ring, age: Age) -> impl Iterator<Item = f64> {
         let is_live = age.0 >= self.turn.staleness(portable::stamp(row));
         let part_bits = u64::from(self.shape.part_bits());

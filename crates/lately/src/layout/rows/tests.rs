@@ -145,3 +145,28 @@ fn an_idle_row_is_never_mistaken_for_a_fresh_one_after_more_shifts_than_stamps_c
     }
     assert!(items.iter().all(|&item| ring.ages().all(|age| !rows.matches(item, &ring, age))));
 }
+
+/// What is to be cleared counts as cleared, at every staleness.
+#[test]
+fn statistics_see_a_stale_row_as_if_it_were_refreshed() {
+    for (mut ring, shape) in shapes().into_iter().filter(|(_, shape)| shape.row_bytes == 64) {
+        let mut stale: Rows<8> = rows(shape, 5, &ring);
+        for generation in 0..2 * shape.segments {
+            for i in 0..7 {
+                let item = remix(i, generation.into());
+                stale.insert(Portable, item, stale.place(item), &ring);
+            }
+            ring.advance_generation();
+            // Without housekeeping, so that rows fall behind.
+            stale.ring_was_set(&ring);
+            let mut fresh = stale.clone();
+            let turn = fresh.turn.clone();
+            fresh.words.as_chunks_mut::<8>().0.iter_mut().for_each(|row| portable::refresh(row, &turn));
+            for age in ring.ages() {
+                assert_eq!(stale.fill(&ring, age).to_bits(), fresh.fill(&ring, age).to_bits());
+                let probabilities = [&stale, &fresh].map(|rows| rows.match_probability(&ring, age).to_bits());
+                assert_eq!(probabilities[0], probabilities[1], "{shape:?} age {}", age.0);
+            }
+        }
+    }
+}
