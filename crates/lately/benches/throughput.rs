@@ -17,7 +17,7 @@ fn main() {
 }
 
 const WINDOWS: &[u64] = &[100_000, 1_000_000, 10_000_000];
-const CONTENDERS: &[&str] = &["slices", "slices (12, 14)", "blocks", "blocks (3, 5, 512, 4)"];
+const CONTENDERS: &[&str] = &["rows", "slices", "slices (12, 14)", "blocks", "blocks (3, 5, 512, 4)"];
 /// Items per timed round.
 const ROUND: u64 = 10_000;
 
@@ -26,6 +26,7 @@ fn steady(contender: &str, window: u64) -> Filter {
     let builder = Filter::builder().window(window);
     let promised = builder.clone().false_positive_rate(1e-3).max_slack(0.2);
     let filter = match contender {
+        "rows" => promised.layout(Layout::Rows).build(),
         "slices" => promised.layout(Layout::Slices).build(),
         "blocks" => promised.layout(Layout::Blocks).build(),
         "slices (12, 14)" => builder.shape(12, 14).build(),
