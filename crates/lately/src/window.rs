@@ -31,6 +31,11 @@ impl Window {
         }
     }
 
+    /// g: the items that one of l generations has to take, rounded up.
+    pub(crate) fn items_per_generation(&self, window_generations: u32) -> u64 {
+        self.items().div_ceil(u64::from(window_generations))
+    }
+
     /// The same window with room for another number of items.
     pub(crate) fn with_items(self, items: u64) -> Self {
         match self {

@@ -54,7 +54,7 @@ pub struct Component {
 /// The segments of a filter at one moment, as a query meets them.
 ///
 /// Slices and blocks have one component. Segments of rows share their row's load, so they are independent only given
-/// that load, and everything is an average over components.
+/// that load; their components are a fixed sample of loads, and their rates come from the model behind them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     required_matches: u32,

@@ -26,7 +26,7 @@ pub(super) fn least_memory(
     row_bytes: u32,
 ) -> Vec<Dimensions> {
     let sized = |shape: &Shape, is_fine: bool| {
-        let items_per_generation = window.items().div_ceil(shape.window_generations.into());
+        let items_per_generation = window.items_per_generation(shape.window_generations);
         let budget = rate - sizing::hash_collisions(shape, items_per_generation);
         if budget <= 0.0 {
             return None;
@@ -72,7 +72,7 @@ pub(super) fn best_rate(
     };
     let fitting =
         shapes(request, &window, max_slack, row_bytes, bits_to_match).into_iter().filter_map(|shape| {
-            let items_per_generation = window.items().div_ceil(shape.window_generations.into());
+            let items_per_generation = window.items_per_generation(shape.window_generations);
             let rows = most_cells(&shape, max_memory);
             let candidate =
                 Dimensions::new(window, shape, items_per_generation, rows).filter(|_| rows > 0)?;

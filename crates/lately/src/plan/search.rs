@@ -116,7 +116,7 @@ fn least_memory_of_group(
     let mut without_find = 0;
     let (Group::Slices { k } | Group::Blocks { k }) = group else { return found };
     for l in request.generations(&window, k, max_slack) {
-        let items_per_generation = window.items().div_ceil(u64::from(l));
+        let items_per_generation = window.items_per_generation(l);
         let bits_to_match = log2((f64::from(l) + 1.0) / rate);
         let affordable = if least == u64::MAX { MAX_WINDOW * 64 } else { (least as f64 * RIPPLE) as u64 };
         let before = found.len();
@@ -218,7 +218,7 @@ fn best_rate_of_group(
     let mut best: Option<(Dimensions, f64)> = None;
     let mut without_find = 0;
     for l in request.generations(&window, k, max_slack) {
-        let items_per_generation = window.items().div_ceil(u64::from(l));
+        let items_per_generation = window.items_per_generation(l);
         // A Bloom filter's best: ln 2 times the bits per item that l of k + l segments leave.
         let bits_to_match = bits_per_item * f64::from(l) / f64::from(k + l) * core::f64::consts::LN_2;
         without_find += 1;
@@ -303,7 +303,7 @@ pub(super) fn half_full(request: &Request, window: Window) -> Result<Vec<Dimensi
     });
     let shape = Shape { required_matches, window_generations, segment };
     shape.check()?;
-    let items_per_generation = window.items().div_ceil(u64::from(window_generations));
+    let items_per_generation = window.items_per_generation(window_generations);
     let items_per_segment = items_per_generation as f64 * f64::from(required_matches);
     let cells = ceil(items_per_segment / half_full_load(&segment)) as u64;
     let cells = sizing::fill_words(&segment, cells);
@@ -357,7 +357,7 @@ pub(super) fn most_generations(window: &Window) -> u64 {
 fn check_hash_suffices(request: &Request, window: Window, rate: f64) -> Result<(), ConfigError> {
     let (k, l) = request.shape.unwrap_or((1, 1));
     let held = Shape::slices(k, l);
-    let collisions = sizing::hash_collisions(&held, window.items().div_ceil(l.into()));
+    let collisions = sizing::hash_collisions(&held, window.items_per_generation(l));
     if collisions > rate / 2.0 {
         return Err(ConfigError::RateUnreachable {
             rate,
