@@ -4,7 +4,7 @@
 use crate::ageing::{Ageing, Full};
 use crate::filter::Filter;
 use crate::layout::kernel::{Kernel, Work};
-use crate::layout::{Memory, Segments, whichever};
+use crate::layout::{Memory, Query, Update, whichever};
 use crate::ring::Ring;
 
 /// How many items ahead of the one being handled memory is asked for. A rolling distance keeps as many fetches under way
@@ -12,13 +12,13 @@ use crate::ring::Ring;
 const AHEAD: usize = 32;
 
 /// A filter's state once its layout is known, so that loops are compiled for it.
-pub(crate) struct State<'a, S: ?Sized> {
-    pub(crate) segments: &'a mut S,
+pub(crate) struct State<'a, S> {
+    pub(crate) segments: S,
     pub(crate) ring: &'a mut Ring,
     pub(crate) ageing: &'a mut Ageing,
 }
 
-impl<S: Segments + ?Sized> State<'_, S> {
+impl<S: Update> State<'_, S> {
     #[cold]
     fn start_generation_if_due(&mut self) {
         match self.ageing.on_full() {
@@ -44,14 +44,14 @@ pub(crate) struct Located {
 
 impl Located {
     #[inline(always)]
-    fn new<S: Segments>(hash: u64, segments: &S) -> Self {
+    fn new<S: Query>(hash: u64, segments: &S) -> Self {
         Self { hash, place: segments.place(hash) }
     }
 }
 
 /// What is done to a filter with one item; answers whether the item was seen lately (a plain insert does not ask).
 pub(crate) trait Operation: Copy {
-    fn apply<S: Segments, K: Kernel>(self, kernel: K, state: &mut State<'_, S>, item: Located) -> bool;
+    fn apply<S: Update, K: Kernel>(self, kernel: K, state: &mut State<'_, S>, item: Located) -> bool;
 }
 
 #[derive(Clone, Copy)]
@@ -59,7 +59,7 @@ pub(crate) struct Insert;
 
 impl Operation for Insert {
     #[inline(always)]
-    fn apply<S: Segments, K: Kernel>(self, kernel: K, state: &mut State<'_, S>, item: Located) -> bool {
+    fn apply<S: Update, K: Kernel>(self, kernel: K, state: &mut State<'_, S>, item: Located) -> bool {
         if state.ageing.is_full() {
             state.start_generation_if_due();
         }
@@ -74,7 +74,7 @@ pub(crate) struct CheckAndInsert;
 
 impl Operation for CheckAndInsert {
     #[inline(always)]
-    fn apply<S: Segments, K: Kernel>(self, kernel: K, state: &mut State<'_, S>, item: Located) -> bool {
+    fn apply<S: Update, K: Kernel>(self, kernel: K, state: &mut State<'_, S>, item: Located) -> bool {
         // The question comes before the shift that the insert may bring.
         if state.ageing.is_full() {
             let seen = state.segments.contains(kernel, item.hash, item.place, state.ring);
@@ -91,7 +91,7 @@ pub(crate) struct CheckOrInsert;
 
 impl Operation for CheckOrInsert {
     #[inline(always)]
-    fn apply<S: Segments, K: Kernel>(self, kernel: K, state: &mut State<'_, S>, item: Located) -> bool {
+    fn apply<S: Update, K: Kernel>(self, kernel: K, state: &mut State<'_, S>, item: Located) -> bool {
         let seen = state.segments.contains(kernel, item.hash, item.place, state.ring);
         if !seen {
             Insert.apply(kernel, state, item);
@@ -113,14 +113,21 @@ impl<O: Operation> Work for Single<'_, O> {
     fn run<K: Kernel>(self, kernel: K) -> bool {
         let Filter { memory, ring, ageing, .. } = self.filter;
         match memory {
-            Memory::Slices(segments) => {
-                apply_apart(self.operation, kernel, State { segments, ring, ageing }, self.hash)
-            }
-            Memory::Blocks(segments) => {
-                apply_apart(self.operation, kernel, State { segments, ring, ageing }, self.hash)
-            }
+            Memory::Slices(segments) => apply_apart(
+                self.operation,
+                kernel,
+                State { segments: segments.update(), ring, ageing },
+                self.hash,
+            ),
+            Memory::Blocks(segments) => apply_apart(
+                self.operation,
+                kernel,
+                State { segments: segments.update(), ring, ageing },
+                self.hash,
+            ),
             rows => whichever!(rows, segments => {
-                let item = Located::new(self.hash, segments);
+                let segments = segments.update();
+                let item = Located::new(self.hash, &segments);
                 self.operation.apply(kernel, &mut State { segments, ring, ageing }, item)
             }),
         }
@@ -129,19 +136,19 @@ impl<O: Operation> Work for Single<'_, O> {
 
 /// Apart from the code for rows, which is so short that saving the registers of this would cost it a tenth.
 #[inline(never)]
-fn apply_apart<O: Operation, S: Segments, K: Kernel>(
+fn apply_apart<O: Operation, S: Update, K: Kernel>(
     operation: O,
     kernel: K,
     mut state: State<'_, S>,
     hash: u64,
 ) -> bool {
-    let item = Located::new(hash, state.segments);
+    let item = Located::new(hash, &state.segments);
     operation.apply(kernel, &mut state, item)
 }
 
 /// See [`apply_apart`].
 #[inline(never)]
-fn query_apart<S: Segments, K: Kernel>(kernel: K, segments: &S, hash: u64, ring: &Ring) -> bool {
+fn query_apart<S: Query, K: Kernel>(kernel: K, segments: &S, hash: u64, ring: &Ring) -> bool {
     segments.contains(kernel, hash, segments.place(hash), ring)
 }
 
@@ -157,9 +164,10 @@ impl Work for SingleQuery<'_> {
     fn run<K: Kernel>(self, kernel: K) -> bool {
         let Filter { memory, ring, .. } = self.filter;
         match memory {
-            Memory::Slices(segments) => query_apart(kernel, segments, self.hash, ring),
-            Memory::Blocks(segments) => query_apart(kernel, segments, self.hash, ring),
+            Memory::Slices(segments) => query_apart(kernel, &segments.query(), self.hash, ring),
+            Memory::Blocks(segments) => query_apart(kernel, &segments.query(), self.hash, ring),
             rows => whichever!(rows, segments => {
+                let segments = segments.query();
                 segments.contains(kernel, self.hash, segments.place(self.hash), ring)
             }),
         }
@@ -183,10 +191,10 @@ impl<O: Operation, H: Fn(usize) -> u64, A: FnMut(usize, bool)> Work for Batch<'_
         let Self { filter, len, hash_at, mut answer, operation } = self;
         let Filter { memory, ring, ageing, .. } = filter;
         whichever!(memory, segments => pipeline(
-            State { segments, ring, ageing },
+            State { segments: segments.update(), ring, ageing },
             len,
             |state, i| {
-                let item = Located::new(hash_at(i), state.segments);
+                let item = Located::new(hash_at(i), &state.segments);
                 state.segments.prefetch(kernel, item.hash, item.place, state.ring);
                 item
             },
@@ -210,10 +218,10 @@ impl<H: Fn(usize) -> u64, A: FnMut(usize, bool)> Work for BatchQuery<'_, H, A> {
         let Self { filter, len, hash_at, mut answer } = self;
         let ring = &filter.ring;
         whichever!(&filter.memory, segments => pipeline(
-            segments,
+            segments.query(),
             len,
             |segments, i| {
-                let item = Located::new(hash_at(i), *segments);
+                let item = Located::new(hash_at(i), segments);
                 segments.prefetch(kernel, item.hash, item.place, ring);
                 item
             },

@@ -8,8 +8,8 @@ use crate::batch::{Insert, State};
 use crate::builder::Builder;
 use crate::error::ConfigError;
 use crate::hash::HashFunction;
-use crate::layout::Memory;
 use crate::layout::kernel::Instructions;
+use crate::layout::{Memory, whichever};
 use crate::plan::{Dimensions, Plan};
 use crate::query;
 use crate::ring::{Age, Ring};
@@ -146,7 +146,9 @@ impl Filter {
     pub fn advance_to(&mut self, now_ms: u64) {
         for start_ms in self.ageing.advance_clock(now_ms, &self.ring) {
             let Self { memory, ring, ageing, .. } = self;
-            State { segments: memory.segments_mut(), ring, ageing }.start_generation(start_ms);
+            whichever!(memory, segments => {
+                State { segments: segments.update(), ring, ageing }.start_generation(start_ms);
+            });
         }
     }
 

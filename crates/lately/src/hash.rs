@@ -7,7 +7,7 @@ use core::fmt;
 use core::hash::Hasher as _;
 
 use siphasher::sip::SipHasher13;
-use xxhash_rust::xxh3::xxh3_64_with_seed;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// The hash that turns an item's bytes into 64 bits.
 ///
@@ -57,6 +57,15 @@ impl HashFunction {
     /// The 64-bit hash of an item's bytes.
     #[inline]
     pub fn hash(&self, item: &[u8]) -> u64 {
+        match self {
+            // Unseeded it has constants where seeded it computes; short enough to be part of the caller's loop.
+            Self::Xxh3 { seed: 0 } => xxh3_64(item),
+            keyed => keyed.hash_keyed(item),
+        }
+    }
+
+    #[inline(never)]
+    fn hash_keyed(&self, item: &[u8]) -> u64 {
         match self {
             Self::Xxh3 { seed } => xxh3_64_with_seed(item, *seed),
             Self::SipHash13 { key } => {

@@ -49,7 +49,7 @@ impl Parsed<'_> {
             3 => {
                 let row_bits = u64::from(self.u32(32)) * 8;
                 let part_bits = if row_bits == 2048 { 32 } else { 16 };
-                let start = reduce(remix(hash, 0), cells) * row_bits;
+                let start = reduce(hash, cells) * row_bits;
                 let choice = |part: u64| {
                     let bits_of_hash = if part_bits == 32 { 8 } else { 4 };
                     let per_lane = 64 / bits_of_hash;

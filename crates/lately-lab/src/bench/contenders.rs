@@ -24,39 +24,49 @@ pub(crate) trait Contender {
     }
 }
 
-/// All contenders, in their steady state, for a rate of 1e-3.
-pub(crate) fn contenders(window: u64) -> Vec<Box<dyn Contender>> {
-    let ours = |name, builder: Builder| -> Box<dyn Contender> { Box::new(Ours::new(name, &builder, window)) };
+/// The contenders whose name contains `only`, in their steady state, for a rate of 1e-3.
+pub(crate) fn contenders(window: u64, only: &str) -> Vec<Box<dyn Contender>> {
     let promised = Filter::builder().window(window).false_positive_rate(1e-3);
     let rows =
         |row_bytes, k, l, parts| promised.clone().shape(k, l).segment(Segment::Rows { row_bytes, parts });
     let papers = Filter::builder().window(window);
     let blocks = Segment::Blocks { block_bits: 512, bits_per_block: 4 };
-    let mut all = vec![
-        Box::new(Limit::new(window)) as Box<dyn Contender>,
-        ours(REFERENCE, rows(64, 5, 10, 2)),
-        ours("rows of 64 bytes, b=1", rows(64, 10, 21, 1)),
-        ours("rows of 128 bytes", rows(128, 4, 17, 3)),
-        ours("rows of 256 bytes", rows(256, 4, 17, 3)),
-        ours("blocks (3, 5, 512, 4)", papers.clone().shape(3, 5).segment(blocks)),
-        ours("slices (12, 14)", papers.shape(12, 14)),
-        Box::new(Static::new(
-            "fastbloom",
-            window,
-            Fast(BloomFilter::with_false_pos(1e-3).expected_items(window as usize)),
-        )),
-        Box::new(Static::new(
-            "sbbf-rs, 14 bits",
-            window,
-            Split(sbbf_rs_safe::Filter::new(14, window as usize)),
-        )),
+    let ours = [
+        (REFERENCE, rows(64, 5, 10, 2)),
+        ("rows of 64 bytes, b=1", rows(64, 10, 21, 1)),
+        ("rows of 128 bytes", rows(128, 4, 17, 3)),
+        ("rows of 256 bytes", rows(256, 4, 17, 3)),
+        ("blocks (3, 5, 512, 4)", papers.clone().shape(3, 5).segment(blocks)),
+        ("slices (12, 14)", papers.shape(12, 14)),
     ];
+    let mut makers: Vec<(&'static str, Maker)> =
+        vec![(Limit::NAME, Box::new(move || Box::new(Limit::new(window))))];
+    for (name, builder) in ours {
+        makers.push((name, Box::new(move || Box::new(Ours::new(name, &builder, window)))));
+    }
+    makers.push((
+        "fastbloom",
+        Box::new(move || {
+            let filter = BloomFilter::with_false_pos(1e-3).expected_items(window as usize);
+            Box::new(Static::new("fastbloom", window, Fast(filter)))
+        }),
+    ));
+    makers.push((
+        "sbbf-rs, 14 bits",
+        Box::new(move || {
+            let filter = sbbf_rs_safe::Filter::new(14, window as usize);
+            Box::new(Static::new("sbbf-rs, 14 bits", window, Split(filter)))
+        }),
+    ));
     // Its hash map and queue take gigabytes for larger windows.
     if window <= 1_000_000 {
-        all.push(Box::new(Exact::new(window)));
+        makers.push((Exact::NAME, Box::new(move || Box::new(Exact::new(window)))));
     }
-    all
+    makers.retain(|(name, _)| name.contains(only) || *name == REFERENCE);
+    makers.into_iter().map(|(_, make)| make()).collect()
 }
+
+type Maker = Box<dyn FnOnce() -> Box<dyn Contender>>;
 
 fn hash(key: u64) -> u64 {
     xxh3_64(&key.to_le_bytes())
@@ -255,6 +265,8 @@ fn lines_on_huge_pages(count: usize) -> Vec<Line> {
 }
 
 impl Limit {
+    const NAME: &'static str = "limit: one line per key";
+
     fn new(window: u64) -> Self {
         // As many lines as rows of 64 bytes take for this window.
         let plan = Filter::builder().window(window).false_positive_rate(1e-3).shape(5, 10);
@@ -299,7 +311,7 @@ fn prefetch(line: &Line) {
 
 impl Contender for Limit {
     fn name(&self) -> &'static str {
-        "limit: one line per key"
+        Self::NAME
     }
 
     fn keys_inserted(&self) -> u64 {
@@ -337,6 +349,8 @@ struct Exact {
 }
 
 impl Exact {
+    const NAME: &'static str = "exact map and queue";
+
     fn new(window: u64) -> Self {
         let mut new = Self { last: HashMap::new(), queue: VecDeque::new(), window, inserted: 0 };
         while new.inserted < 2 * window {
@@ -361,7 +375,7 @@ impl Exact {
 
 impl Contender for Exact {
     fn name(&self) -> &'static str {
-        "exact map and queue"
+        Self::NAME
     }
 
     fn keys_inserted(&self) -> u64 {

@@ -38,14 +38,15 @@ impl Operation {
     }
 }
 
-pub(crate) fn run(is_quick: bool, is_json: bool) {
+/// `only`: the contenders whose name contains it, and the one the table compares with.
+pub(crate) fn run(is_quick: bool, is_json: bool, only: &str) {
     let windows: &[u64] =
         if is_quick { &[1_000_000, 10_000_000] } else { &[1_000_000, 10_000_000, 50_000_000] };
     let rounds = if is_quick { 15 } else { 41 };
     let mut figures = Vec::new();
     for &window in windows {
         eprintln!("window {window}: filling and checking");
-        let mut contenders = contenders(window);
+        let mut contenders = contenders(window, only);
         contenders.iter_mut().for_each(|contender| check_answers(contender.as_mut(), window));
         // Strings come last: the keys known until then are numbers.
         let operations = [
@@ -59,13 +60,15 @@ pub(crate) fn run(is_quick: bool, is_json: bool) {
             figures.extend(measure(&mut contenders, window, operation, rounds));
         }
     }
-    let pauses = pauses::measure(if is_quick { 1_000_000 } else { 10_000_000 });
+    let pauses = only.is_empty().then(|| pauses::measure(if is_quick { 1_000_000 } else { 10_000_000 }));
     if is_json {
         let figures: Vec<Value> = figures.iter().map(|figure| as_json(figure, &figures)).collect();
         println!("{:#}", json!({ "figures": figures, "pauses": pauses }));
     } else {
         print_table(&figures);
-        println!("{pauses:#}");
+        if let Some(pauses) = pauses {
+            println!("{pauses:#}");
+        }
     }
 }
 

@@ -1,13 +1,43 @@
 //! Arrays of bits in 64-bit words.
 
-#[inline]
-pub(super) fn set(words: &mut [u64], bit: u64) {
-    words[(bit / 64) as usize] |= 1 << (bit % 64);
+use core::ops::{Deref, DerefMut, Range};
+
+use super::kernel::Kernel;
+
+/// Words that can be read; a filter's own, or ones that threads share.
+pub(crate) trait Words {
+    fn word(&self, index: usize) -> u64;
+    /// Asks for the cache line of a word that will be needed soon.
+    fn prefetch<K: Kernel>(&self, kernel: K, index: usize);
 }
 
-#[inline]
-pub(super) fn is_set(words: &[u64], bit: u64) -> bool {
-    words[(bit / 64) as usize] >> (bit % 64) & 1 == 1
+/// Words in which bits can be set.
+pub(crate) trait WordsMut: Words {
+    fn set_bits(&mut self, index: usize, bits: u64);
+    fn clear(&mut self, range: Range<usize>);
+}
+
+impl<W: Deref<Target = [u64]>> Words for W {
+    #[inline(always)]
+    fn word(&self, index: usize) -> u64 {
+        self[index]
+    }
+
+    #[inline(always)]
+    fn prefetch<K: Kernel>(&self, kernel: K, index: usize) {
+        kernel.prefetch(&self[index]);
+    }
+}
+
+impl<W: DerefMut<Target = [u64]>> WordsMut for W {
+    #[inline(always)]
+    fn set_bits(&mut self, index: usize, bits: u64) {
+        self[index] |= bits;
+    }
+
+    fn clear(&mut self, range: Range<usize>) {
+        self[range].fill(0);
+    }
 }
 
 /// How many bits of `from..to` are set.
@@ -36,7 +66,8 @@ mod tests {
         let words = [0x8000_0000_0000_0001, 0x0123_4567_89ab_cdef, u64::MAX];
         for from in 0..=192 {
             for to in from..=192 {
-                let one_by_one = (from..to).filter(|&bit| is_set(&words, bit)).count() as u64;
+                let one_by_one =
+                    (from..to).filter(|bit| words[(bit / 64) as usize] >> (bit % 64) & 1 == 1).count() as u64;
                 assert_eq!(count_ones(&words, from, to), one_by_one, "{from}..{to}");
             }
         }

@@ -7,27 +7,54 @@
 //! ```
 //! An item picks one block of a segment with one hash value and, with the bits of another, one bit in each part.
 
+use core::ops::Range;
+
 use libm::log1p;
 
-use super::Segments;
 use super::aligned::AlignedWords;
-use super::bits::{count_ones, is_set, set};
+use super::bits::{Words, WordsMut, count_ones};
 use super::kernel::Kernel;
+use super::{Query, Segments, Update};
 use crate::hash::{reduce, remix};
 use crate::query;
 use crate::ring::{Age, Ring, RingPosition};
 
+/// `W` is the memory: owned, or borrowed for a call or a batch.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Blocks {
+pub(crate) struct Blocks<W = AlignedWords> {
     block_bits: u32,
     bits_per_block: u32,
     blocks: u64,
-    words: AlignedWords,
+    words: W,
 }
 
 impl Blocks {
     pub(super) fn new(block_bits: u32, bits_per_block: u32, blocks: u64, words: AlignedWords) -> Self {
         Self { block_bits, bits_per_block, blocks, words }
+    }
+
+    #[inline]
+    pub(crate) fn query(&self) -> Blocks<&[u64]> {
+        self.with_words(&*self.words)
+    }
+
+    #[inline]
+    pub(crate) fn update(&mut self) -> Blocks<&mut [u64]> {
+        let Self { block_bits, bits_per_block, blocks, words } = self;
+        Blocks { block_bits: *block_bits, bits_per_block: *bits_per_block, blocks: *blocks, words }
+    }
+
+    fn segment_words(&self, ring: &Ring, age: Age) -> &[u64] {
+        &self.words[self.segment(ring.position_of(age))]
+    }
+}
+
+impl<W> Blocks<W> {
+    /// The same blocks in other memory.
+    #[inline]
+    pub(crate) fn with_words<V>(&self, words: V) -> Blocks<V> {
+        let Self { block_bits, bits_per_block, blocks, .. } = *self;
+        Blocks { block_bits, bits_per_block, blocks, words }
     }
 
     fn part_bits(&self) -> u32 {
@@ -38,50 +65,45 @@ impl Blocks {
         self.block_bits as usize / 64
     }
 
-    fn words_per_segment(&self) -> usize {
-        self.blocks as usize * self.words_per_block()
+    pub(crate) fn segment(&self, position: RingPosition) -> Range<usize> {
+        let words_per_segment = self.blocks as usize * self.words_per_block();
+        let start = position.index() * words_per_segment;
+        start..start + words_per_segment
     }
 
     /// The first word of an item's block.
-    #[inline]
+    #[inline(always)]
     fn block_start(&self, item: u64, position: RingPosition) -> usize {
         let block = reduce(remix(item, 2 * position.index() as u64), self.blocks);
-        position.index() * self.words_per_segment() + block as usize * self.words_per_block()
+        self.segment(position).start + block as usize * self.words_per_block()
     }
 
-    /// The bits of an item in its block: one in each part, each from its own bits of one hash value.
-    #[inline]
-    fn bits(&self, item: u64, position: RingPosition) -> impl Iterator<Item = u64> + use<> {
+    /// The bits of an item: one in each part of its block, each from its own bits of one hash value. Counted from
+    /// the start of the memory.
+    #[inline(always)]
+    fn bits(&self, item: u64, position: RingPosition) -> impl Iterator<Item = u64> + use<W> {
+        let start = self.block_start(item, position) as u64 * 64;
         let choice = remix(item, 2 * position.index() as u64 + 1);
         let part_bits = u64::from(self.part_bits());
         let choice_bits = part_bits.ilog2();
-        (0..self.bits_per_block)
-            .map(move |part| u64::from(part) * part_bits + (choice >> (part * choice_bits) & (part_bits - 1)))
-    }
-
-    fn segment(&self, ring: &Ring, age: Age) -> &[u64] {
-        let start = ring.position_of(age).index() * self.words_per_segment();
-        &self.words[start..start + self.words_per_segment()]
+        (0..self.bits_per_block).map(move |part| {
+            start + u64::from(part) * part_bits + (choice >> (part * choice_bits) & (part_bits - 1))
+        })
     }
 }
 
-#[allow(clippy::inline_always)] // see `kernel::Work`: what is not inlined is not compiled for the kernel
-impl Segments for Blocks {
+impl<W: Words> Blocks<W> {
     #[inline(always)]
-    fn insert<K: Kernel>(&mut self, _kernel: K, item: u64, _place: usize, ring: &Ring) {
-        for age in ring.written_ages() {
-            let position = ring.position_of(age);
-            let start = self.block_start(item, position);
-            let bits = self.bits(item, position);
-            let words_per_block = self.words_per_block();
-            let block = &mut self.words[start..start + words_per_block];
-            bits.for_each(|bit| set(block, bit));
-        }
+    fn matches_at(&self, item: u64, ring: &Ring, age: Age) -> bool {
+        self.bits(item, ring.position_of(age))
+            .all(|bit| self.words.word((bit / 64) as usize) >> (bit % 64) & 1 == 1)
     }
+}
 
+impl<W: Words> Query for Blocks<W> {
     #[inline(always)]
     fn contains<K: Kernel>(&self, _kernel: K, item: u64, _place: usize, ring: &Ring) -> bool {
-        query::is_reported(ring, |age| self.matches(item, ring, age))
+        query::is_reported(ring, |age| self.matches_at(item, ring, age))
     }
 
     /// All the blocks an insert writes, and those where a query begins and where it goes after a miss.
@@ -91,27 +113,33 @@ impl Segments for Blocks {
         let probed =
             core::iter::successors(Some(l), |age| age.checked_sub(k)).take_while(|&age| age >= k).map(Age);
         for age in ring.written_ages().chain(probed) {
-            let start = self.block_start(item, ring.position_of(age));
-            kernel.prefetch(&self.words[start..start + self.words_per_block()]);
+            self.words.prefetch(kernel, self.block_start(item, ring.position_of(age)));
+        }
+    }
+}
+
+impl<W: WordsMut> Update for Blocks<W> {
+    #[inline(always)]
+    fn insert<K: Kernel>(&mut self, _kernel: K, item: u64, _place: usize, ring: &Ring) {
+        for age in ring.written_ages() {
+            self.bits(item, ring.position_of(age))
+                .for_each(|bit| self.words.set_bits((bit / 64) as usize, 1 << (bit % 64)));
         }
     }
 
-    #[inline(always)]
-    fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool {
-        let position = ring.position_of(age);
-        let start = self.block_start(item, position);
-        let block = &self.words[start..start + self.words_per_block()];
-        self.bits(item, position).all(|bit| is_set(block, bit))
-    }
-
     fn recycle_newest(&mut self, ring: &Ring) {
-        let start = ring.position_of(Age(0)).index() * self.words_per_segment();
-        let end = start + self.words_per_segment();
-        self.words[start..end].fill(0);
+        let range = self.segment(ring.position_of(Age(0)));
+        self.words.clear(range);
+    }
+}
+
+impl Segments for Blocks {
+    fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool {
+        self.matches_at(item, ring, age)
     }
 
     fn fill(&self, ring: &Ring, age: Age) -> f64 {
-        let segment = self.segment(ring, age);
+        let segment = self.segment_words(ring, age);
         let bits = segment.len() as u64 * 64;
         count_ones(segment, 0, bits) as f64 / bits as f64
     }
@@ -126,7 +154,7 @@ impl Segments for Blocks {
                 })
                 .product()
         };
-        let blocks = self.segment(ring, age).chunks_exact(self.words_per_block());
+        let blocks = self.segment_words(ring, age).chunks_exact(self.words_per_block());
         blocks.map(of_block).sum::<f64>() / self.blocks as f64
     }
 

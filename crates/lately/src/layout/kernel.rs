@@ -4,15 +4,20 @@
 //! machine is a [`Work`], generic over the kernel, and is started by [`Instructions::run`], once per call or per batch:
 //! inside, everything is inlined and compiled with those instructions.
 
-use super::rows::{Turn, portable};
+use super::rows::{Moment, portable};
 
 /// What rows need of a set of instructions. `WORDS` is the size of a row.
 pub(crate) trait Kernel: Copy {
-    fn contains<const WORDS: usize>(self, row: &[u64; WORDS], item: u64, turn: &Turn) -> bool;
-    fn insert<const WORDS: usize>(self, row: &mut [u64; WORDS], item: u64, turn: &Turn);
-    fn check_and_insert<const WORDS: usize>(self, row: &mut [u64; WORDS], item: u64, turn: &Turn) -> bool;
-    /// Asks for the cache lines of words that will be needed soon.
-    fn prefetch(self, words: &[u64]);
+    fn contains<const WORDS: usize>(self, row: &[u64; WORDS], item: u64, now: Moment<'_, WORDS>) -> bool;
+    fn insert<const WORDS: usize>(self, row: &mut [u64; WORDS], item: u64, now: Moment<'_, WORDS>);
+    fn check_and_insert<const WORDS: usize>(
+        self,
+        row: &mut [u64; WORDS],
+        item: u64,
+        now: Moment<'_, WORDS>,
+    ) -> bool;
+    /// Asks for the cache lines of something that will be needed soon.
+    fn prefetch<T>(self, target: &T);
 }
 
 /// Something to be compiled for each kernel. Implementations of `run` must be `#[inline(always)]`.
@@ -40,7 +45,6 @@ impl Instructions {
     }
 
     #[inline(always)]
-    #[allow(clippy::inline_always)] // a call here would be one more per item
     pub(crate) fn run<W: Work>(self, work: W) -> W::Output {
         match self {
             Self::Portable => work.run(Portable),
@@ -55,25 +59,30 @@ pub(crate) struct Portable;
 
 impl Kernel for Portable {
     #[inline]
-    fn contains<const WORDS: usize>(self, row: &[u64; WORDS], item: u64, turn: &Turn) -> bool {
-        portable::contains(row, item, turn)
+    fn contains<const WORDS: usize>(self, row: &[u64; WORDS], item: u64, now: Moment<'_, WORDS>) -> bool {
+        portable::contains(row, item, now)
     }
 
     #[inline]
-    fn insert<const WORDS: usize>(self, row: &mut [u64; WORDS], item: u64, turn: &Turn) {
-        portable::insert(row, item, turn);
+    fn insert<const WORDS: usize>(self, row: &mut [u64; WORDS], item: u64, now: Moment<'_, WORDS>) {
+        portable::insert(row, item, now);
     }
 
     #[inline]
-    fn check_and_insert<const WORDS: usize>(self, row: &mut [u64; WORDS], item: u64, turn: &Turn) -> bool {
-        let seen = portable::contains(row, item, turn);
-        portable::insert(row, item, turn);
+    fn check_and_insert<const WORDS: usize>(
+        self,
+        row: &mut [u64; WORDS],
+        item: u64,
+        now: Moment<'_, WORDS>,
+    ) -> bool {
+        let seen = portable::contains(row, item, now);
+        portable::insert(row, item, now);
         seen
     }
 
     /// Stable Rust has no portable prefetch.
     #[inline]
-    fn prefetch(self, _words: &[u64]) {}
+    fn prefetch<T>(self, _target: &T) {}
 }
 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -81,10 +90,8 @@ pub(crate) use with_avx2::Avx2;
 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 #[allow(unsafe_code)]
-#[allow(clippy::inline_always)] // so that the AVX2 code ends up in, and is compiled for, the function that has AVX2
 mod with_avx2 {
-    use super::{Kernel, Turn, Work};
-    use crate::layout::rows::avx2;
+    use super::Work;
 
     /// Proof that the machine has AVX2, and BMI 1 and 2, which came with it: made only by [`Avx2::detect`].
     #[derive(Clone, Copy, Debug)]
@@ -109,35 +116,5 @@ mod with_avx2 {
     #[target_feature(enable = "avx2,bmi1,bmi2")]
     fn run<W: Work>(avx2: Avx2, work: W) -> W::Output {
         work.run(avx2)
-    }
-
-    impl Kernel for Avx2 {
-        #[inline(always)]
-        fn contains<const WORDS: usize>(self, row: &[u64; WORDS], item: u64, turn: &Turn) -> bool {
-            // SAFETY: `self` is proof that the instructions are there.
-            unsafe { avx2::contains(row, item, turn) }
-        }
-
-        #[inline(always)]
-        fn insert<const WORDS: usize>(self, row: &mut [u64; WORDS], item: u64, turn: &Turn) {
-            // SAFETY: `self` is proof that the instructions are there.
-            unsafe { avx2::insert(row, item, turn) }
-        }
-
-        #[inline(always)]
-        fn check_and_insert<const WORDS: usize>(
-            self,
-            row: &mut [u64; WORDS],
-            item: u64,
-            turn: &Turn,
-        ) -> bool {
-            // SAFETY: `self` is proof that the instructions are there.
-            unsafe { avx2::check_and_insert(row, item, turn) }
-        }
-
-        #[inline(always)]
-        fn prefetch(self, words: &[u64]) {
-            avx2::prefetch(words);
-        }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! A layout is asked about *items*, not about single segments, so that one which keeps all segments of an item side by
 //! side can answer with one memory access.
+#![allow(clippy::inline_always)] // see `kernel::Work`: what is not inlined is not compiled for the kernel
 
 pub(crate) mod aligned;
 mod bits;
@@ -21,42 +22,39 @@ use crate::model::run_probability;
 use crate::ring::{Age, Ring};
 use crate::shape::{RowShape, Segment, Shape};
 
-/// What the filter needs of a layout. `item` is always an item's 64-bit hash, `place` what [`Segments::place`] says.
-pub(crate) trait Segments {
+/// Asking a layout about an item, in memory borrowed for a call or a batch. `item` is always an item's 64-bit hash,
+/// `place` what [`Query::place`] says.
+pub(crate) trait Query {
     /// Where the item is, for layouts that have one place for it: worth keeping between a prefetch and its use.
     #[inline]
-    fn place(&self, _item: u64) -> usize
-    where
-        Self: Sized,
-    {
+    fn place(&self, _item: u64) -> usize {
         0
     }
-    /// Sets the item's bits in the k newest segments.
-    fn insert<K: Kernel>(&mut self, kernel: K, item: u64, place: usize, ring: &Ring)
-    where
-        Self: Sized;
     /// Whether k consecutive segments match.
-    fn contains<K: Kernel>(&self, kernel: K, item: u64, place: usize, ring: &Ring) -> bool
-    where
-        Self: Sized;
-    /// [`contains`](Self::contains), then [`insert`](Self::insert).
+    fn contains<K: Kernel>(&self, kernel: K, item: u64, place: usize, ring: &Ring) -> bool;
+    /// Asks for the memory that an insert or a query of this item will soon need.
+    fn prefetch<K: Kernel>(&self, kernel: K, item: u64, place: usize, ring: &Ring);
+}
+
+/// Writing an item into a layout.
+pub(crate) trait Update: Query {
+    /// Sets the item's bits in the k newest segments.
+    fn insert<K: Kernel>(&mut self, kernel: K, item: u64, place: usize, ring: &Ring);
+    /// [`contains`](Query::contains), then [`insert`](Self::insert).
     #[inline]
-    fn check_and_insert<K: Kernel>(&mut self, kernel: K, item: u64, place: usize, ring: &Ring) -> bool
-    where
-        Self: Sized,
-    {
+    fn check_and_insert<K: Kernel>(&mut self, kernel: K, item: u64, place: usize, ring: &Ring) -> bool {
         let seen = self.contains(kernel, item, place, ring);
         self.insert(kernel, item, place, ring);
         seen
     }
-    /// Asks for the memory that an insert or a query of this item will soon need.
-    fn prefetch<K: Kernel>(&self, kernel: K, item: u64, place: usize, ring: &Ring)
-    where
-        Self: Sized;
-    /// Whether the segment of this age matches.
-    fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool;
     /// Called after the ring has advanced: its newest segment starts a new life, empty.
     fn recycle_newest(&mut self, ring: &Ring);
+}
+
+/// What is needed of a layout besides its operations on items; nothing here is in a hurry.
+pub(crate) trait Segments {
+    /// Whether the segment of this age matches.
+    fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool;
     /// Called after the ring and the words have been set to those of a snapshot, or of a new filter.
     fn ring_was_set(&mut self, _ring: &Ring) {}
     /// Share of set bits in the segment of this age.
@@ -79,6 +77,7 @@ pub(crate) trait Segments {
 
 /// The memory of a filter, in one of the layouts.
 #[derive(Clone, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant)] // there is one in a filter
 pub(crate) enum Memory {
     Slices(Slices),
     Blocks(Blocks),

@@ -11,20 +11,21 @@ use core::ops::Range;
 
 use libm::log1p;
 
-use super::Segments;
 use super::aligned::AlignedWords;
-use super::bits::{count_ones, is_set, set};
+use super::bits::{Words, WordsMut, count_ones};
 use super::kernel::Kernel;
+use super::{Query, Segments, Update};
 use crate::hash::{reduce, remix};
 use crate::query;
 use crate::ring::{Age, Ring, RingPosition};
 
+/// `W` is the memory: owned, or borrowed for a call or a batch.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Slices {
+pub(crate) struct Slices<W = AlignedWords> {
     parts: u32,
     part_bits: u64,
     words_per_segment: usize,
-    words: AlignedWords,
+    words: W,
 }
 
 impl Slices {
@@ -32,20 +33,43 @@ impl Slices {
         Self { parts, part_bits, words_per_segment, words }
     }
 
-    fn segment(&self, position: RingPosition) -> Range<usize> {
+    #[inline]
+    pub(crate) fn query(&self) -> Slices<&[u64]> {
+        self.with_words(&*self.words)
+    }
+
+    #[inline]
+    pub(crate) fn update(&mut self) -> Slices<&mut [u64]> {
+        let Self { parts, part_bits, words_per_segment, words } = self;
+        Slices { parts: *parts, part_bits: *part_bits, words_per_segment: *words_per_segment, words }
+    }
+}
+
+impl<W> Slices<W> {
+    /// The same slices in other memory.
+    #[inline]
+    pub(crate) fn with_words<V>(&self, words: V) -> Slices<V> {
+        let Self { parts, part_bits, words_per_segment, .. } = *self;
+        Slices { parts, part_bits, words_per_segment, words }
+    }
+
+    pub(crate) fn segment(&self, position: RingPosition) -> Range<usize> {
         let start = position.index() * self.words_per_segment;
         start..start + self.words_per_segment
     }
 
-    /// The bits of an item, one in each part, counted from the start of the segment.
-    #[inline]
-    fn bits(&self, item: u64, position: RingPosition) -> impl Iterator<Item = u64> + use<> {
+    /// The bits of an item, one in each part, counted from the start of the memory.
+    #[inline(always)]
+    fn bits(&self, item: u64, position: RingPosition) -> impl Iterator<Item = u64> + use<W> {
         let (parts, part_bits) = (self.parts, self.part_bits);
         let first_lane = position.index() as u64 * u64::from(parts);
+        let start = (position.index() * self.words_per_segment) as u64 * 64;
         (0..u64::from(parts))
-            .map(move |part| part * part_bits + reduce(remix(item, first_lane + part), part_bits))
+            .map(move |part| start + part * part_bits + reduce(remix(item, first_lane + part), part_bits))
     }
+}
 
+impl Slices {
     fn part_fills(&self, ring: &Ring, age: Age) -> impl Iterator<Item = f64> {
         let segment = &self.words[self.segment(ring.position_of(age))];
         (0..u64::from(self.parts)).map(move |part| {
@@ -55,22 +79,18 @@ impl Slices {
     }
 }
 
-#[allow(clippy::inline_always)] // see `kernel::Work`: what is not inlined is not compiled for the kernel
-impl Segments for Slices {
+impl<W: Words> Slices<W> {
     #[inline(always)]
-    fn insert<K: Kernel>(&mut self, _kernel: K, item: u64, _place: usize, ring: &Ring) {
-        for age in ring.written_ages() {
-            let position = ring.position_of(age);
-            let bits = self.bits(item, position);
-            let range = self.segment(position);
-            let segment = &mut self.words[range];
-            bits.for_each(|bit| set(segment, bit));
-        }
+    fn matches_at(&self, item: u64, ring: &Ring, age: Age) -> bool {
+        self.bits(item, ring.position_of(age))
+            .all(|bit| self.words.word((bit / 64) as usize) >> (bit % 64) & 1 == 1)
     }
+}
 
+impl<W: Words> Query for Slices<W> {
     #[inline(always)]
     fn contains<K: Kernel>(&self, _kernel: K, item: u64, _place: usize, ring: &Ring) -> bool {
-        query::is_reported(ring, |age| self.matches(item, ring, age))
+        query::is_reported(ring, |age| self.matches_at(item, ring, age))
     }
 
     /// All the words an insert writes, and the first a query reads.
@@ -78,22 +98,30 @@ impl Segments for Slices {
     fn prefetch<K: Kernel>(&self, kernel: K, item: u64, _place: usize, ring: &Ring) {
         let first_probed = Age(ring.window_generations());
         for age in ring.written_ages().chain([first_probed]) {
-            let position = ring.position_of(age);
-            let segment = &self.words[self.segment(position)];
-            self.bits(item, position).for_each(|bit| kernel.prefetch(&segment[(bit / 64) as usize..][..1]));
+            self.bits(item, ring.position_of(age))
+                .for_each(|bit| self.words.prefetch(kernel, (bit / 64) as usize));
         }
     }
+}
 
+impl<W: WordsMut> Update for Slices<W> {
     #[inline(always)]
-    fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool {
-        let position = ring.position_of(age);
-        let segment = &self.words[self.segment(position)];
-        self.bits(item, position).all(|bit| is_set(segment, bit))
+    fn insert<K: Kernel>(&mut self, _kernel: K, item: u64, _place: usize, ring: &Ring) {
+        for age in ring.written_ages() {
+            self.bits(item, ring.position_of(age))
+                .for_each(|bit| self.words.set_bits((bit / 64) as usize, 1 << (bit % 64)));
+        }
     }
 
     fn recycle_newest(&mut self, ring: &Ring) {
         let range = self.segment(ring.position_of(Age(0)));
-        self.words[range].fill(0);
+        self.words.clear(range);
+    }
+}
+
+impl Segments for Slices {
+    fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool {
+        self.matches_at(item, ring, age)
     }
 
     fn fill(&self, ring: &Ring, age: Age) -> f64 {

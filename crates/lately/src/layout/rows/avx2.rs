@@ -6,16 +6,17 @@
 use core::arch::x86_64::{
     __m256i, _MM_HINT_T0, _mm_and_si128, _mm_cvtsi64_si128, _mm_prefetch, _mm_set1_epi8, _mm_srli_epi16,
     _mm_unpacklo_epi8, _mm256_and_si256, _mm256_castsi256_ps, _mm256_cmpeq_epi16, _mm256_cmpeq_epi32,
-    _mm256_cmpgt_epi16, _mm256_cvtepu8_epi16, _mm256_cvtepu8_epi32, _mm256_insert_epi16, _mm256_loadu_si256,
-    _mm256_movemask_epi8, _mm256_movemask_ps, _mm256_or_si256, _mm256_packs_epi16, _mm256_permute4x64_epi64,
-    _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setr_epi8, _mm256_shuffle_epi8, _mm256_slli_epi16,
-    _mm256_sllv_epi32, _mm256_storeu_si256, _mm256_xor_si256,
+    _mm256_cmpgt_epi16, _mm256_cvtepu8_epi16, _mm256_cvtepu8_epi32, _mm256_loadu_si256, _mm256_movemask_epi8,
+    _mm256_movemask_ps, _mm256_or_si256, _mm256_packs_epi16, _mm256_permute4x64_epi64, _mm256_set1_epi16,
+    _mm256_set1_epi32, _mm256_setr_epi8, _mm256_shuffle_epi8, _mm256_slli_epi16, _mm256_sllv_epi32,
+    _mm256_storeu_si256, _mm256_xor_si256,
 };
 
-use super::portable::{is_wide, stamp};
-use super::turn::Turn;
+use super::portable::is_wide;
+use super::turn::Moment;
 use crate::hash::remix;
-use crate::layout::aligned::LINE_WORDS;
+use crate::layout::aligned::LINE_BYTES;
+use crate::layout::kernel::{Avx2, Kernel};
 
 /// Words in a vector.
 const VECTOR: usize = 4;
@@ -89,14 +90,6 @@ fn gather<const WORDS: usize>(compared: impl Fn(usize) -> __m256i) -> u64 {
     matching
 }
 
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2")]
-pub(in crate::layout) fn contains<const WORDS: usize>(row: &[u64; WORDS], item: u64, turn: &Turn) -> bool {
-    let matching =
-        gather::<WORDS>(|vector| compare::<WORDS>(load(row, vector), pattern::<WORDS>(item, vector)));
-    turn.reports(matching, turn.staleness(stamp(row)))
-}
-
 /// Writes one vector of an item into its row, and clears what has begun a new life.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
@@ -105,50 +98,72 @@ fn write<const WORDS: usize>(
     vector: usize,
     pattern: __m256i,
     staleness: u32,
-    turn: &Turn,
+    now: Moment<'_, WORDS>,
 ) {
     // -1, the "age" of the stamp and of unused bits, is never above `staleness - 1`: they are cleared.
     let younger = _mm256_set1_epi16(staleness as i16 - 1);
-    let keep = _mm256_cmpgt_epi16(load(&turn.ages, vector), younger);
+    let keep = _mm256_cmpgt_epi16(load(&now.turn.ages, vector), younger);
     let kept = _mm256_and_si256(load(row, vector), keep);
-    let mut written = _mm256_or_si256(kept, _mm256_and_si256(pattern, load(&turn.active, vector)));
+    store(row, vector, _mm256_or_si256(kept, _mm256_and_si256(pattern, load(&now.turn.active, vector))));
     if vector == WORDS / VECTOR - 1 {
-        written = _mm256_insert_epi16::<15>(written, turn.stamp.cast_signed());
-    }
-    store(row, vector, written);
-}
-
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2")]
-pub(in crate::layout) fn insert<const WORDS: usize>(row: &mut [u64; WORDS], item: u64, turn: &Turn) {
-    let staleness = turn.staleness(stamp(row));
-    for vector in 0..WORDS / VECTOR {
-        write(row, vector, pattern::<WORDS>(item, vector), staleness, turn);
+        row[WORDS - 1] |= u64::from(now.stamp.bits()) << 48;
     }
 }
 
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2")]
-pub(in crate::layout) fn check_and_insert<const WORDS: usize>(
-    row: &mut [u64; WORDS],
-    item: u64,
-    turn: &Turn,
-) -> bool {
-    let staleness = turn.staleness(stamp(row));
-    let mut compared = [_mm256_set1_epi16(0); 8];
-    for (vector, compared) in compared.iter_mut().enumerate().take(WORDS / VECTOR) {
-        let pattern = pattern::<WORDS>(item, vector);
-        *compared = compare::<WORDS>(load(row, vector), pattern);
-        write(row, vector, pattern, staleness, turn);
+/// The three operations must end up in the loop that calls them, which a function with a target feature cannot be made to;
+/// so they have none, and the proof that the instructions are there instead.
+impl Kernel for Avx2 {
+    #[inline(always)]
+    fn contains<const WORDS: usize>(self, row: &[u64; WORDS], item: u64, now: Moment<'_, WORDS>) -> bool {
+        // SAFETY: `self` is proof that the instructions are there.
+        let matching = unsafe {
+            gather::<WORDS>(|vector| compare::<WORDS>(load(row, vector), pattern::<WORDS>(item, vector)))
+        };
+        now.reports(matching, now.staleness(row))
     }
-    turn.reports(gather::<WORDS>(|vector| compared[vector]), staleness)
+
+    #[inline(always)]
+    fn insert<const WORDS: usize>(self, row: &mut [u64; WORDS], item: u64, now: Moment<'_, WORDS>) {
+        let staleness = now.staleness(row);
+        for vector in 0..WORDS / VECTOR {
+            // SAFETY: `self` is proof that the instructions are there.
+            unsafe { write(row, vector, pattern::<WORDS>(item, vector), staleness, now) };
+        }
+    }
+
+    #[inline(always)]
+    fn check_and_insert<const WORDS: usize>(
+        self,
+        row: &mut [u64; WORDS],
+        item: u64,
+        now: Moment<'_, WORDS>,
+    ) -> bool {
+        let staleness = now.staleness(row);
+        // SAFETY: `self` is proof that the instructions are there.
+        let matching = unsafe {
+            let mut compared = [_mm256_set1_epi16(0); 8];
+            for (vector, compared) in compared.iter_mut().enumerate().take(WORDS / VECTOR) {
+                let pattern = pattern::<WORDS>(item, vector);
+                *compared = compare::<WORDS>(load(row, vector), pattern);
+                write(row, vector, pattern, staleness, now);
+            }
+            gather::<WORDS>(|vector| compared[vector])
+        };
+        now.reports(matching, staleness)
+    }
+
+    #[inline(always)]
+    fn prefetch<T>(self, target: &T) {
+        prefetch(target);
+    }
 }
 
-/// Asks for the cache lines of words that will be needed soon.
+/// Asks for the cache lines of something that will be needed soon.
 #[inline]
-pub(crate) fn prefetch(words: &[u64]) {
-    for line in words.chunks(LINE_WORDS) {
-        // SAFETY: a prefetch reads nothing, and the address is that of a live reference.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
+fn prefetch<T>(target: &T) {
+    let start = core::ptr::from_ref(target).cast::<i8>();
+    for offset in (0..size_of::<T>()).step_by(LINE_BYTES) {
+        // SAFETY: a prefetch reads nothing, and the address lies within a live reference.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(offset)) };
     }
 }

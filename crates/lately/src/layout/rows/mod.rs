@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! words:  | row 0 | row 1 | ...            a row: 64, 128 or 256 bytes
-//! row:    | segment at ring position 0 | segment at ring position 1 | ... | unused | stamp: the last 16 bits |
+//! row:    | segment at ring position 0 | segment at ring position 1 | ... | unused | stamp: 15 bits | claim: 1 bit |
 //! segment:| part 0 | part 1 | ...          a part: 16 bits, in rows of 256 bytes 32
 //! ```
 //! An item picks one row, and in that row sets one bit in each part of the k newest segments. A query computes which
@@ -15,9 +15,9 @@
 //! the segments of ages 0 to d - 1 have begun a new life, which in this row is still empty, though their old bits stand
 //! there. A query leaves them out, an insert clears them.
 //!
-//! Stamps are the generation modulo 2^16. So that d cannot be mistaken, every shift brings the next
+//! Stamps are the generation modulo 2^15. So that d cannot be mistaken, every shift brings the next
 //! ceil(rows / 2^14) rows up to date, in turn. Any row is thereby visited at least once in 2^14 + 1 shifts, so
-//! d <= 2^14 + 1 < 2^16 always, and the difference of stamps is the true one.
+//! d <= 2^14 + 1 < 2^15 always, and the difference of stamps is the true one.
 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 pub(super) mod avx2;
@@ -30,12 +30,12 @@ use libm::log1p;
 
 use super::aligned::AlignedWords;
 use super::kernel::Kernel;
-use super::{Segments, bits};
-use crate::hash::{reduce, remix};
+use super::{Query, Segments, Update, bits};
+use crate::hash::reduce;
 use crate::model::run_probability;
 use crate::ring::{Age, Ring};
 use crate::shape::RowShape;
-pub(crate) use turn::Turn;
+pub(crate) use turn::{Moment, Stamp, Turn};
 
 /// A row is visited at least once in so many shifts (and one).
 const SHIFTS_PER_ROUND: u64 = 1 << 14;
@@ -44,33 +44,50 @@ const SHIFTS_PER_ROUND: u64 = 1 << 14;
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Rows<const WORDS: usize> {
     shape: RowShape,
-    turn: Turn,
+    now: Now<WORDS>,
     words: AlignedWords,
+}
+
+/// What changes at a shift.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Now<const WORDS: usize> {
+    turn: Turn<WORDS>,
+    stamp: Stamp,
+}
+
+impl<const WORDS: usize> Now<WORDS> {
+    fn new(shape: RowShape, ring: &Ring) -> Self {
+        Self { turn: Turn::new(shape, ring), stamp: Stamp::of_generation(ring.generation()) }
+    }
+
+    #[inline]
+    fn moment(&self) -> Moment<'_, WORDS> {
+        Moment { turn: &self.turn, stamp: self.stamp }
+    }
 }
 
 impl<const WORDS: usize> Rows<WORDS> {
     pub(super) fn new(shape: RowShape, words: AlignedWords, ring: &Ring) -> Self {
-        Self { shape, turn: Turn::new(shape, ring), words }
+        Self { shape, now: Now::new(shape, ring), words }
+    }
+
+    #[inline]
+    pub(crate) fn query(&self) -> RowsQuery<'_, WORDS> {
+        RowsQuery { rows: self.rows(), now: self.now.moment() }
+    }
+
+    #[inline]
+    pub(crate) fn update(&mut self) -> RowsUpdate<'_, WORDS> {
+        RowsUpdate { rows: self.words.as_chunks_mut().0, now: &mut self.now, shape: self.shape }
     }
 
     fn rows(&self) -> &[[u64; WORDS]] {
         self.words.as_chunks().0
     }
 
-    /// Brings the next rows up to date; see the module's documentation.
-    fn keep_house(&mut self, ring: &Ring) {
-        let rows = self.rows().len() as u64;
-        let per_shift = rows.div_ceil(SHIFTS_PER_ROUND);
-        let first = (u128::from(ring.generation()) * u128::from(per_shift) % u128::from(rows)) as u64;
-        for row in first..first + per_shift {
-            let turn = &self.turn;
-            portable::refresh(&mut self.words.as_chunks_mut::<WORDS>().0[(row % rows) as usize], turn);
-        }
-    }
-
     /// The fills of a row's parts at an age: none, if they are still to be cleared.
     fn part_fills(&self, row: &[u64; WORDS], ring: &Ring, age: Age) -> impl Iterator<Item = f64> {
-        let is_live = age.0 >= self.turn.staleness(portable::stamp(row));
+        let is_live = age.0 >= self.now.moment().staleness(row);
         let part_bits = u64::from(self.shape.part_bits());
         let first = ring.position_of(age).index() as u64 * u64::from(self.shape.parts);
         (first..first + u64::from(self.shape.parts)).map(move |part| {
@@ -84,47 +101,99 @@ impl<const WORDS: usize> Rows<WORDS> {
     }
 }
 
-#[allow(clippy::inline_always)] // see `kernel::Work`: what is not inlined is not compiled for the kernel
-impl<const WORDS: usize> Segments for Rows<WORDS> {
-    /// The item's row.
+/// The item's row.
+#[inline(always)]
+pub(crate) fn row_of(item: u64, rows: usize) -> usize {
+    reduce(item, rows as u64) as usize
+}
+
+/// The rows to bring up to date after a shift; see the module's documentation.
+pub(crate) fn rows_to_visit(generation: u64, rows: usize) -> impl Iterator<Item = usize> {
+    let rows = rows as u64;
+    let per_shift = rows.div_ceil(SHIFTS_PER_ROUND);
+    let first = (u128::from(generation) * u128::from(per_shift) % u128::from(rows)) as u64;
+    (first..first + per_shift).map(move |row| (row % rows) as usize)
+}
+
+pub(crate) struct RowsQuery<'a, const WORDS: usize> {
+    rows: &'a [[u64; WORDS]],
+    now: Moment<'a, WORDS>,
+}
+
+impl<const WORDS: usize> Query for RowsQuery<'_, WORDS> {
     #[inline(always)]
     fn place(&self, item: u64) -> usize {
-        reduce(remix(item, 0), self.rows().len() as u64) as usize
-    }
-
-    #[inline(always)]
-    fn insert<K: Kernel>(&mut self, kernel: K, item: u64, place: usize, _ring: &Ring) {
-        kernel.insert(&mut self.words.as_chunks_mut::<WORDS>().0[place], item, &self.turn);
+        row_of(item, self.rows.len())
     }
 
     #[inline(always)]
     fn contains<K: Kernel>(&self, kernel: K, item: u64, place: usize, _ring: &Ring) -> bool {
-        kernel.contains(&self.rows()[place], item, &self.turn)
-    }
-
-    #[inline(always)]
-    fn check_and_insert<K: Kernel>(&mut self, kernel: K, item: u64, place: usize, _ring: &Ring) -> bool {
-        kernel.check_and_insert(&mut self.words.as_chunks_mut::<WORDS>().0[place], item, &self.turn)
+        kernel.contains(&self.rows[place], item, self.now)
     }
 
     #[inline(always)]
     fn prefetch<K: Kernel>(&self, kernel: K, _item: u64, place: usize, _ring: &Ring) {
-        kernel.prefetch(&self.rows()[place]);
+        kernel.prefetch(&self.rows[place]);
+    }
+}
+
+pub(crate) struct RowsUpdate<'a, const WORDS: usize> {
+    rows: &'a mut [[u64; WORDS]],
+    now: &'a mut Now<WORDS>,
+    shape: RowShape,
+}
+
+impl<const WORDS: usize> RowsUpdate<'_, WORDS> {
+    #[inline]
+    fn as_query(&self) -> RowsQuery<'_, WORDS> {
+        RowsQuery { rows: self.rows, now: self.now.moment() }
+    }
+}
+
+impl<const WORDS: usize> Query for RowsUpdate<'_, WORDS> {
+    #[inline(always)]
+    fn place(&self, item: u64) -> usize {
+        self.as_query().place(item)
     }
 
-    fn matches(&self, item: u64, _ring: &Ring, age: Age) -> bool {
-        let row = &self.rows()[self.place(item)];
-        let staleness = self.turn.staleness(portable::stamp(row));
-        self.turn.segment_matches(portable::matching(row, item), staleness, age)
+    #[inline(always)]
+    fn contains<K: Kernel>(&self, kernel: K, item: u64, place: usize, ring: &Ring) -> bool {
+        self.as_query().contains(kernel, item, place, ring)
+    }
+
+    #[inline(always)]
+    fn prefetch<K: Kernel>(&self, kernel: K, item: u64, place: usize, ring: &Ring) {
+        self.as_query().prefetch(kernel, item, place, ring);
+    }
+}
+
+impl<const WORDS: usize> Update for RowsUpdate<'_, WORDS> {
+    #[inline(always)]
+    fn insert<K: Kernel>(&mut self, kernel: K, item: u64, place: usize, _ring: &Ring) {
+        kernel.insert(&mut self.rows[place], item, self.now.moment());
+    }
+
+    #[inline(always)]
+    fn check_and_insert<K: Kernel>(&mut self, kernel: K, item: u64, place: usize, _ring: &Ring) -> bool {
+        kernel.check_and_insert(&mut self.rows[place], item, self.now.moment())
     }
 
     fn recycle_newest(&mut self, ring: &Ring) {
-        self.turn = Turn::new(self.shape, ring);
-        self.keep_house(ring);
+        *self.now = Now::new(self.shape, ring);
+        for row in rows_to_visit(ring.generation(), self.rows.len()) {
+            portable::refresh(&mut self.rows[row], self.now.moment());
+        }
+    }
+}
+
+impl<const WORDS: usize> Segments for Rows<WORDS> {
+    fn matches(&self, item: u64, _ring: &Ring, age: Age) -> bool {
+        let (row, now) = (&self.rows()[self.query().place(item)], self.now.moment());
+        now.segment_matches(portable::matching(row, item), now.staleness(row), age)
     }
 
     fn ring_was_set(&mut self, ring: &Ring) {
-        self.turn = Turn::new(self.shape, ring);
+        self.now = Now::new(self.shape, ring);
     }
 
     fn fill(&self, ring: &Ring, age: Age) -> f64 {
@@ -159,11 +228,15 @@ impl<const WORDS: usize> Segments for Rows<WORDS> {
         &mut self.words
     }
 
-    /// Only parts of segments, and the stamp, are ever written.
+    /// Only parts of segments, and the stamp, are ever written; nobody claims a row of a filter that is not shared.
     fn words_are_valid(&self) -> bool {
         let used =
             u64::from(self.shape.part_bits()) * u64::from(self.shape.parts) * u64::from(self.shape.segments);
-        self.rows().iter().all(|row| bits::count_ones(row, used, WORDS as u64 * 64 - 16) == 0)
+        let row_bits = WORDS as u64 * 64;
+        self.rows().iter().all(|row| {
+            bits::count_ones(row, used, row_bits - 16) == 0
+                && bits::count_ones(row, row_bits - 1, row_bits) == 0
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! The reference: rows handled word by word, on any platform.
 
-use super::turn::Turn;
+use super::turn::Moment;
 use crate::hash::remix;
 
 /// The bits of an item, one in each part of a row; an insert takes those of the k newest segments, a query compares
@@ -23,10 +23,6 @@ pub(in crate::layout) const fn is_wide<const WORDS: usize>() -> bool {
     WORDS == 32
 }
 
-pub(in crate::layout) fn stamp<const WORDS: usize>(row: &[u64; WORDS]) -> u16 {
-    (row[WORDS - 1] >> 48) as u16
-}
-
 /// A bit for each part: does the item match there?
 pub(in crate::layout) fn matching<const WORDS: usize>(row: &[u64; WORDS], item: u64) -> u64 {
     let (parts, part_bits) = if is_wide::<WORDS>() { (2, 32) } else { (4, 16) };
@@ -41,14 +37,18 @@ pub(in crate::layout) fn matching<const WORDS: usize>(row: &[u64; WORDS], item: 
     matching
 }
 
-pub(in crate::layout) fn contains<const WORDS: usize>(row: &[u64; WORDS], item: u64, turn: &Turn) -> bool {
-    turn.reports(matching(row, item), turn.staleness(stamp(row)))
+pub(in crate::layout) fn contains<const WORDS: usize>(
+    row: &[u64; WORDS],
+    item: u64,
+    now: Moment<'_, WORDS>,
+) -> bool {
+    now.reports(matching(row, item), now.staleness(row))
 }
 
 /// Clears the segments that have begun a new life since the row was last written.
-pub(in crate::layout) fn refresh<const WORDS: usize>(row: &mut [u64; WORDS], turn: &Turn) {
-    let staleness = u64::from(turn.staleness(stamp(row)));
-    for (bits, ages) in row.iter_mut().zip(turn.ages) {
+pub(in crate::layout) fn refresh<const WORDS: usize>(row: &mut [u64; WORDS], now: Moment<'_, WORDS>) {
+    let staleness = u64::from(now.staleness(row));
+    for (bits, ages) in row.iter_mut().zip(now.turn.ages) {
         let mut keep = 0;
         for quarter in 0..4 {
             let age = ages >> (quarter * 16) & 0xffff;
@@ -59,12 +59,16 @@ pub(in crate::layout) fn refresh<const WORDS: usize>(row: &mut [u64; WORDS], tur
         }
         *bits &= keep;
     }
-    row[WORDS - 1] |= u64::from(turn.stamp) << 48;
+    row[WORDS - 1] |= u64::from(now.stamp.bits()) << 48;
 }
 
-pub(in crate::layout) fn insert<const WORDS: usize>(row: &mut [u64; WORDS], item: u64, turn: &Turn) {
-    refresh(row, turn);
+pub(in crate::layout) fn insert<const WORDS: usize>(
+    row: &mut [u64; WORDS],
+    item: u64,
+    now: Moment<'_, WORDS>,
+) {
+    refresh(row, now);
     for (word, bits) in row.iter_mut().enumerate() {
-        *bits |= pattern_word::<WORDS>(item, word) & turn.active[word];
+        *bits |= pattern_word::<WORDS>(item, word) & now.turn.active[word];
     }
 }

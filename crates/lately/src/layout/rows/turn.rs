@@ -1,44 +1,76 @@
-//! What all rows share in one generation: which part has which age, rebuilt at every shift.
+//! What all rows share in one generation: which part has which age.
 
 use crate::ring::{Age, Ring};
 use crate::shape::RowShape;
 
-/// The longest row, in words.
-pub(super) const MAX_WORDS: usize = 32;
 /// Doublings that reach a run of 63 parts.
 const STEPS: usize = 6;
+/// Doublings that reach a run of 16 parts, which is what most shapes need.
+const COMMON_STEPS: usize = 4;
 
+/// When a row was last written: the generation, modulo 2^15. It lies in the upper bits of the row's last word, below the
+/// topmost bit, which is the claim of a thread that is writing to the row (`shared`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stamp(u16);
+
+impl Stamp {
+    const MASK: u16 = 0x7fff;
+
+    pub(crate) fn of_generation(generation: u64) -> Self {
+        Self(generation as u16 & Self::MASK)
+    }
+
+    /// From a row's last word.
+    #[inline]
+    pub(crate) fn of_word(word: u64) -> Self {
+        Self((word >> 48) as u16 & Self::MASK)
+    }
+
+    /// As the upper 16 bits of a row's last word.
+    #[inline]
+    pub(crate) fn bits(self) -> u16 {
+        self.0
+    }
+
+    /// How many generations ago an older stamp was made.
+    #[inline]
+    pub(crate) fn since(self, older: Self) -> u32 {
+        u32::from(self.0.wrapping_sub(older.0) & Self::MASK)
+    }
+}
+
+/// The ages of a row's parts, while the ring stands as it does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[repr(C, align(64))]
-pub(crate) struct Turn {
+pub(crate) struct Turn<const WORDS: usize> {
     /// For every 16 bits of a row the age of their segment, as an `i16`; -1 where there is none.
-    pub(super) ages: [u64; MAX_WORDS],
+    pub(super) ages: [u64; WORDS],
     /// All ones where the segment's age is below k: what an insert may write.
-    pub(super) active: [u64; MAX_WORDS],
-    /// The generation, modulo 2^16.
-    pub(super) stamp: u16,
+    pub(super) active: [u64; WORDS],
     segments: u32,
     parts: u32,
-    /// The newest segment's first part.
+    /// The newest segment's first part, and all parts that are not before it.
     newest_part: u32,
+    parts_from_newest: u32,
     /// All k + l segments' parts, from bit 0.
     all_parts: u64,
     /// The first parts of the segments at which a run of k may begin: ages 0 to l.
     starts: u64,
-    /// Shifts that reduce a run of k * b ones to its first; see [`Turn::reports`].
+    /// Shifts that reduce a run of k * b ones to its first; see [`Moment::reports`].
     steps: [u8; STEPS],
 }
 
-impl Turn {
+impl<const WORDS: usize> Turn<WORDS> {
     pub(super) fn new(shape: RowShape, ring: &Ring) -> Self {
         let (parts, segments) = (shape.parts, ring.segments());
+        let newest_part = ring.position_of(Age(0)).index() as u32 * parts;
         let mut turn = Self {
-            ages: [u64::MAX; MAX_WORDS],
-            active: [0; MAX_WORDS],
-            stamp: ring.generation() as u16,
+            ages: [u64::MAX; WORDS],
+            active: [0; WORDS],
             segments,
             parts,
-            newest_part: ring.position_of(Age(0)).index() as u32 * parts,
+            newest_part,
+            parts_from_newest: segments * parts - newest_part,
             all_parts: (1 << (segments * parts)) - 1,
             starts: (0..=ring.window_generations()).fold(0, |starts, age| starts | 1 << (age * parts)),
             steps: steps_to(ring.required_matches() * parts),
@@ -62,38 +94,55 @@ impl Turn {
             }
         }
     }
+}
 
-    /// How many generations a row with this stamp is behind; k + l stands for all that is more.
+/// The turn of the ring, and the stamp of the generation: what handling a row takes.
+#[derive(Clone, Copy)]
+pub(crate) struct Moment<'a, const WORDS: usize> {
+    pub(crate) turn: &'a Turn<WORDS>,
+    pub(crate) stamp: Stamp,
+}
+
+impl<const WORDS: usize> Moment<'_, WORDS> {
+    /// How many generations a row is behind; k + l stands for all that is more.
     #[inline]
-    pub(super) fn staleness(&self, stamp: u16) -> u32 {
-        u32::from(self.stamp.wrapping_sub(stamp)).min(self.segments)
+    pub(super) fn staleness(&self, row: &[u64; WORDS]) -> u32 {
+        self.stamp.since(Stamp::of_word(row[WORDS - 1])).min(self.turn.segments)
     }
 
-    /// Matching parts, by place in the row, as matching parts by age; what a row has not yet cleared is left out.
+    /// Matching parts, by place in the row, as matching parts by age; what a row has not yet cleared is left out. Bits
+    /// from (k + l) * b on mean nothing.
     #[inline]
-    pub(super) fn by_age(&self, matching: u64, staleness: u32) -> u64 {
-        let total = self.segments * self.parts;
+    fn by_age(&self, matching: u64, staleness: u32) -> u64 {
+        let turn = self.turn;
         // The stamp and unused bits may look like a match.
-        let matching = matching & self.all_parts;
-        let rotated = matching >> self.newest_part | matching << (total - self.newest_part);
-        rotated & self.all_parts & (u64::MAX << (staleness * self.parts))
+        let matching = matching & turn.all_parts;
+        let rotated = matching >> turn.newest_part | matching << turn.parts_from_newest;
+        rotated & (u64::MAX << (staleness * turn.parts))
     }
 
     /// Whether k consecutive segments match: k * b ones in a row, the first of them the first part of a segment.
     ///
-    /// After `x &= x >> s` a one stands where a run of s + 1 began; doubling s gets to any length in few steps.
+    /// After `x &= x >> s` a one stands where a run of s + 1 began; doubling s gets to any length in few steps. A run
+    /// that begins at age l ends with the last part there is.
     #[inline]
     pub(super) fn reports(&self, matching: u64, staleness: u32) -> bool {
         let mut runs = self.by_age(matching, staleness);
-        for step in self.steps {
+        let (common, more) = self.turn.steps.split_at(COMMON_STEPS);
+        for step in common {
             runs &= runs >> step;
         }
-        runs & self.starts != 0
+        if more[0] != 0 {
+            for step in more {
+                runs &= runs >> step;
+            }
+        }
+        runs & self.turn.starts != 0
     }
 
     /// Whether all parts of the segment of this age match.
     pub(super) fn segment_matches(&self, matching: u64, staleness: u32, age: Age) -> bool {
-        let segment = ((1 << self.parts) - 1) << (age.0 * self.parts);
+        let segment = ((1 << self.turn.parts) - 1) << (age.0 * self.turn.parts);
         self.by_age(matching, staleness) & segment == segment
     }
 }
