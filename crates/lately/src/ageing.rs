@@ -8,6 +8,7 @@
 use alloc::boxed::Box;
 use alloc::vec;
 use core::ops::{Range, RangeInclusive};
+use core::time::Duration;
 
 use crate::ring::{Age, Ring};
 use crate::window::{Overload, Window};
@@ -83,6 +84,17 @@ impl Ageing {
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
         self.inserts >= self.full_at
+    }
+
+    #[cfg(feature = "std")]
+    pub(crate) fn is_overfull(&self) -> bool {
+        self.inserts > self.full_at
+    }
+
+    /// The number of inserts at which [`on_full`](Self::on_full) has to be asked.
+    #[cfg(feature = "std")]
+    pub(crate) fn full_at(&self) -> u64 {
+        self.full_at
     }
 
     #[inline]
@@ -173,6 +185,27 @@ impl Ageing {
             inserts: least_inserts..=most_inserts,
             millis: self.latest_ms.map(|now| now - end.millis..=now - start.millis),
         }
+    }
+
+    /// See [`Filter::guaranteed_window`](crate::Filter::guaranteed_window).
+    pub(crate) fn guaranteed_window(&self, ring: &Ring) -> u64 {
+        match self.window {
+            Window::Count { .. } => u64::from(ring.window_generations()) * self.items_per_generation,
+            Window::Time { .. } => self.inserts - self.oldest_certain_generation(ring).inserts,
+        }
+    }
+
+    /// See [`Filter::guaranteed_span`](crate::Filter::guaranteed_span).
+    pub(crate) fn guaranteed_span(&self, ring: &Ring) -> Option<Duration> {
+        let Window::Time { span_ms, .. } = self.window else { return None };
+        let nothing_expired = ring.generation() <= u64::from(ring.window_generations());
+        let certain_ms = self.now_or_zero() - self.oldest_certain_generation(ring).millis;
+        Some(Duration::from_millis(if nothing_expired { span_ms } else { certain_ms.min(span_ms) }))
+    }
+
+    /// The start of generation l, the oldest that has all its segments.
+    fn oldest_certain_generation(&self, ring: &Ring) -> GenerationStart {
+        self.start_of(ring, Age(ring.window_generations()))
     }
 
     /// After a restore: what [`new`](Self::new) and [`start_generation`](Self::start_generation) keep up to date.

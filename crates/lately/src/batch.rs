@@ -20,7 +20,7 @@ pub(crate) struct State<'a, S> {
 
 impl<S: Update> State<'_, S> {
     #[cold]
-    fn start_generation_if_due(&mut self) {
+    pub(crate) fn start_generation_if_due(&mut self) {
         match self.ageing.on_full() {
             Full::StartGeneration => self.start_generation(self.ageing.now_or_zero()),
             Full::Continue => {}
@@ -38,8 +38,8 @@ impl<S: Update> State<'_, S> {
 /// An item's hash, and its place in a layout.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Located {
-    hash: u64,
-    place: usize,
+    pub(crate) hash: u64,
+    pub(crate) place: usize,
 }
 
 impl Located {
@@ -125,7 +125,7 @@ impl<O: Operation> Work for Single<'_, O> {
                 State { segments: segments.update(), ring, ageing },
                 self.hash,
             ),
-            rows => whichever!(rows, segments => {
+            rows => whichever!(Memory: rows, segments => {
                 let segments = segments.update();
                 let item = Located::new(self.hash, &segments);
                 self.operation.apply(kernel, &mut State { segments, ring, ageing }, item)
@@ -166,7 +166,7 @@ impl Work for SingleQuery<'_> {
         match memory {
             Memory::Slices(segments) => query_apart(kernel, &segments.query(), self.hash, ring),
             Memory::Blocks(segments) => query_apart(kernel, &segments.query(), self.hash, ring),
-            rows => whichever!(rows, segments => {
+            rows => whichever!(Memory: rows, segments => {
                 let segments = segments.query();
                 segments.contains(kernel, self.hash, segments.place(self.hash), ring)
             }),
@@ -188,18 +188,38 @@ impl<O: Operation, H: Fn(usize) -> u64, A: FnMut(usize, bool)> Work for Batch<'_
 
     #[inline(always)]
     fn run<K: Kernel>(self, kernel: K) {
-        let Self { filter, len, hash_at, mut answer, operation } = self;
+        let Self { filter, len, hash_at, answer, operation } = self;
         let Filter { memory, ring, ageing, .. } = filter;
-        whichever!(memory, segments => pipeline(
-            State { segments: segments.update(), ring, ageing },
-            len,
-            |state, i| {
-                let item = Located::new(hash_at(i), &state.segments);
-                state.segments.prefetch(kernel, item.hash, item.place, state.ring);
-                item
-            },
-            |state, i, item| answer(i, operation.apply(kernel, state, item)),
-        ));
+        whichever!(Memory: memory, segments => {
+            let state = State { segments: segments.update(), ring, ageing };
+            pipeline(Applying { kernel, state, hash_at, answer, operation }, len);
+        });
+    }
+}
+
+struct Applying<'a, K, S, O, H, A> {
+    kernel: K,
+    state: State<'a, S>,
+    hash_at: H,
+    answer: A,
+    operation: O,
+}
+
+impl<K: Kernel, S: Update, O: Operation, H: Fn(usize) -> u64, A: FnMut(usize, bool)> Stages
+    for Applying<'_, K, S, O, H, A>
+{
+    #[inline(always)]
+    fn look_up(&self, i: usize) -> Located {
+        let State { segments, ring, .. } = &self.state;
+        let item = Located::new((self.hash_at)(i), segments);
+        segments.prefetch(self.kernel, item.hash, item.place, ring);
+        item
+    }
+
+    #[inline(always)]
+    fn apply(&mut self, i: usize, item: Located) {
+        let answer = self.operation.apply(self.kernel, &mut self.state, item);
+        (self.answer)(i, answer);
     }
 }
 
@@ -215,39 +235,57 @@ impl<H: Fn(usize) -> u64, A: FnMut(usize, bool)> Work for BatchQuery<'_, H, A> {
 
     #[inline(always)]
     fn run<K: Kernel>(self, kernel: K) {
-        let Self { filter, len, hash_at, mut answer } = self;
+        let Self { filter, len, hash_at, answer } = self;
         let ring = &filter.ring;
-        whichever!(&filter.memory, segments => pipeline(
-            segments.query(),
-            len,
-            |segments, i| {
-                let item = Located::new(hash_at(i), segments);
-                segments.prefetch(kernel, item.hash, item.place, ring);
-                item
-            },
-            |segments, i, item| answer(i, segments.contains(kernel, item.hash, item.place, ring)),
-        ));
+        whichever!(Memory: &filter.memory, segments => {
+            pipeline(Querying { kernel, segments: segments.query(), ring, hash_at, answer }, len);
+        });
     }
+}
+
+struct Querying<'a, K, S, H, A> {
+    kernel: K,
+    segments: S,
+    ring: &'a Ring,
+    hash_at: H,
+    answer: A,
+}
+
+impl<K: Kernel, S: Query, H: Fn(usize) -> u64, A: FnMut(usize, bool)> Stages for Querying<'_, K, S, H, A> {
+    #[inline(always)]
+    fn look_up(&self, i: usize) -> Located {
+        let item = Located::new((self.hash_at)(i), &self.segments);
+        self.segments.prefetch(self.kernel, item.hash, item.place, self.ring);
+        item
+    }
+
+    #[inline(always)]
+    fn apply(&mut self, i: usize, item: Located) {
+        (self.answer)(i, self.segments.contains(self.kernel, item.hash, item.place, self.ring));
+    }
+}
+
+/// What happens to each item of a batch, twice. Methods must be `#[inline(always)]`; closures would not be, always.
+pub(crate) trait Stages {
+    /// Hashes item i and asks for its memory.
+    fn look_up(&self, i: usize) -> Located;
+    /// Does what is to be done with it, and answers.
+    fn apply(&mut self, i: usize, item: Located);
 }
 
 /// Looks up and prefetches items [`AHEAD`] of the one that is applied.
 #[inline(always)]
-fn pipeline<S>(
-    mut state: S,
-    len: usize,
-    look_up: impl Fn(&S, usize) -> Located,
-    mut apply: impl FnMut(&mut S, usize, Located),
-) {
+pub(crate) fn pipeline(mut stages: impl Stages, len: usize) {
     let mut items = [Located::default(); AHEAD];
     for (i, item) in items.iter_mut().enumerate().take(len) {
-        *item = look_up(&state, i);
+        *item = stages.look_up(i);
     }
     for i in 0..len {
         let item = items[i % AHEAD];
         if i + AHEAD < len {
-            items[i % AHEAD] = look_up(&state, i + AHEAD);
+            items[i % AHEAD] = stages.look_up(i + AHEAD);
         }
-        apply(&mut state, i, item);
+        stages.apply(i, item);
     }
 }
 

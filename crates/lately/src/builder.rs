@@ -186,6 +186,15 @@ impl Builder {
         Filter::with_dimensions(self.request()?.dimensions()?, self.hash_function)
     }
 
+    /// The same filter for threads to share.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    #[cfg(feature = "std")]
+    pub fn build_shared(&self) -> Result<crate::SharedFilter, ConfigError> {
+        crate::SharedFilter::try_from(self.build()?)
+    }
+
     fn request(&self) -> Result<Request, ConfigError> {
         let window = match (self.window, self.overload) {
             (Some(AskedWindow::Time(span, capacity)), overload) => {

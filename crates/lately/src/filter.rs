@@ -4,7 +4,7 @@ use core::fmt;
 use core::time::Duration;
 
 use crate::ageing::{AgeRange, Ageing};
-use crate::batch::{Insert, State};
+use crate::batch::State;
 use crate::builder::Builder;
 use crate::error::ConfigError;
 use crate::hash::HashFunction;
@@ -12,9 +12,8 @@ use crate::layout::kernel::Instructions;
 use crate::layout::{Memory, whichever};
 use crate::plan::{Dimensions, Plan};
 use crate::query;
-use crate::ring::{Age, Ring};
+use crate::ring::Ring;
 use crate::statistics::Statistics;
-use crate::window::Window;
 
 /// A sliding-window Bloom filter: answers "have I seen this lately?" in fixed memory.
 ///
@@ -74,24 +73,6 @@ impl Filter {
         Ok(Self { dimensions, hash_function, ring, ageing, memory, instructions: Instructions::detect() })
     }
 
-    /// The hash this filter gives to an item: `contains(item)` is `contains_hash(hash_of(item))`.
-    #[inline]
-    pub fn hash_of<T: AsRef<[u8]>>(&self, item: T) -> u64 {
-        self.hash_function.hash(item.as_ref())
-    }
-
-    /// [`insert`](Self::insert) for a hash of the caller's.
-    #[inline]
-    pub fn insert_hash(&mut self, hash: u64) {
-        self.run(Insert, hash);
-    }
-
-    /// [`contains`](Self::contains) for a hash of the caller's.
-    #[inline]
-    pub fn contains_hash(&self, hash: u64) -> bool {
-        self.run_query(hash)
-    }
-
     /// How long ago the item was last inserted, or `None` if the filter does not know it.
     ///
     /// Ages are known to a generation, and a chance match next to the item's own segments can widen the range by one
@@ -146,8 +127,20 @@ impl Filter {
     pub fn advance_to(&mut self, now_ms: u64) {
         for start_ms in self.ageing.advance_clock(now_ms, &self.ring) {
             let Self { memory, ring, ageing, .. } = self;
-            whichever!(memory, segments => {
+            whichever!(Memory: memory, segments => {
                 State { segments: segments.update(), ring, ageing }.start_generation(start_ms);
+            });
+        }
+    }
+
+    /// After a time in which threads shared it, a generation may have more items than its share; the next one begins
+    /// then, as it would with the next insert.
+    #[cfg(feature = "std")]
+    pub(crate) fn start_generation_if_overfull(&mut self) {
+        let Self { memory, ring, ageing, .. } = self;
+        if ageing.is_overfull() {
+            whichever!(Memory: memory, segments => {
+                State { segments: segments.update(), ring, ageing }.start_generation_if_due();
             });
         }
     }
@@ -167,10 +160,7 @@ impl Filter {
     /// inserts that the generations now in the window really brought; see
     /// [`guaranteed_span`](Self::guaranteed_span).
     pub fn guaranteed_window(&self) -> u64 {
-        match self.dimensions.window {
-            Window::Count { .. } => self.dimensions.guaranteed_items(),
-            Window::Time { .. } => self.ageing.inserts - self.oldest_certain_generation().inserts,
-        }
+        self.ageing.guaranteed_window(&self.ring)
     }
 
     /// For a time window: everything inserted less than this long ago is certain to be reported. `None` for a count
@@ -178,15 +168,7 @@ impl Filter {
     ///
     /// This is the span asked for, unless [`Overload::KeepRate`](crate::Overload::KeepRate) has shortened it lately.
     pub fn guaranteed_span(&self) -> Option<Duration> {
-        let Window::Time { span_ms, .. } = self.dimensions.window else { return None };
-        let nothing_expired = self.ring.generation() <= u64::from(self.ring.window_generations());
-        let certain_ms = self.ageing.now_or_zero() - self.oldest_certain_generation().millis;
-        Some(Duration::from_millis(if nothing_expired { span_ms } else { certain_ms.min(span_ms) }))
-    }
-
-    /// The start of generation l, the oldest that has all its segments.
-    fn oldest_certain_generation(&self) -> crate::ageing::GenerationStart {
-        self.ageing.start_of(&self.ring, Age(self.ring.window_generations()))
+        self.ageing.guaranteed_span(&self.ring)
     }
 
     /// The shape in force and what the exact model predicts of it. Computed at each call.

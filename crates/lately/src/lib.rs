@@ -85,8 +85,12 @@ mod ring;
 #[cfg(feature = "serde")]
 mod serde_impls;
 mod shape;
+#[cfg(feature = "std")]
+mod shared;
 mod snapshot;
 mod statistics;
+#[cfg(feature = "std")]
+mod sync;
 mod window;
 
 pub use ageing::AgeRange;
@@ -96,6 +100,8 @@ pub use filter::Filter;
 pub use hash::HashFunction;
 pub use plan::{DEFAULT_SLACK, MAX_WINDOW, MIN_RATE, Plan, Prefer};
 pub use shape::{Layout, MAX_PARTS, MAX_SEGMENTS, Segment, Shape};
+#[cfg(feature = "std")]
+pub use shared::SharedFilter;
 pub use snapshot::FORMAT_VERSION;
 pub use statistics::Statistics;
 pub use window::{Overload, Window};

@@ -60,6 +60,13 @@ impl Ring {
         self.generation
     }
 
+    /// Where the newest segment is.
+    #[cfg(feature = "std")]
+    #[inline]
+    pub(crate) fn newest(&self) -> RingPosition {
+        RingPosition(self.newest)
+    }
+
     /// The paper's `pos(i) = (i - generation) mod (k + l)`.
     #[inline]
     pub(crate) fn position_of(&self, age: Age) -> RingPosition {

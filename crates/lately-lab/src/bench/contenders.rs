@@ -18,6 +18,8 @@ pub(crate) trait Contender {
     fn contains(&self, key: u64) -> bool;
     /// `contains`, one key after the other.
     fn count_contained(&self, keys: &[u64]) -> usize;
+    /// Bytes on the heap.
+    fn memory_bytes(&self) -> u64;
     /// The physical limit answers nothing.
     fn answers(&self) -> bool {
         true
@@ -118,6 +120,10 @@ impl Contender for Ours {
     fn count_contained(&self, keys: &[u64]) -> usize {
         keys.iter().filter(|key| self.filter.contains(key.to_le_bytes())).count()
     }
+
+    fn memory_bytes(&self) -> u64 {
+        self.filter.plan().memory_bytes
+    }
 }
 
 /// Keys as the arrays of bytes they are in memory.
@@ -144,6 +150,7 @@ trait Hashed {
     fn insert(&mut self, hash: u64);
     fn contains(&self, hash: u64) -> bool;
     fn clear(&mut self);
+    fn memory_bytes(&self) -> u64;
 }
 
 struct Fast(BloomFilter);
@@ -160,6 +167,10 @@ impl Hashed for Fast {
     fn clear(&mut self) {
         self.0.clear();
     }
+
+    fn memory_bytes(&self) -> u64 {
+        self.0.num_bits() as u64 / 8
+    }
 }
 
 struct Split(sbbf_rs_safe::Filter);
@@ -175,6 +186,10 @@ impl Hashed for Split {
 
     fn clear(&mut self) {
         self.0.reset();
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.0.as_bytes().len() as u64
     }
 }
 
@@ -235,6 +250,10 @@ impl<H: Hashed> Contender for Static<H> {
 
     fn count_contained(&self, keys: &[u64]) -> usize {
         keys.iter().filter(|&&key| self.filter.contains(hash(key))).count()
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.filter.memory_bytes()
     }
 }
 
@@ -335,6 +354,10 @@ impl Contender for Limit {
         keys.iter().filter(|&&key| self.contains(key)).count()
     }
 
+    fn memory_bytes(&self) -> u64 {
+        size_of_val(&*self.lines) as u64
+    }
+
     fn answers(&self) -> bool {
         false
     }
@@ -401,5 +424,11 @@ impl Contender for Exact {
 
     fn count_contained(&self, keys: &[u64]) -> usize {
         keys.iter().filter(|&&key| self.contains(key)).count()
+    }
+
+    /// A bucket of the map has a key, a value and a byte; seven of eight buckets are its capacity.
+    fn memory_bytes(&self) -> u64 {
+        let buckets = self.last.capacity().div_ceil(7) * 8;
+        (buckets * (size_of::<(u64, u64)>() + 1) + self.queue.capacity() * size_of::<u64>()) as u64
     }
 }

@@ -3,6 +3,7 @@
 
 mod contenders;
 mod pauses;
+mod threads;
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -16,6 +17,7 @@ struct Figure {
     operation: &'static str,
     window: u64,
     ns: f64,
+    memory_bytes: u64,
 }
 
 /// What is timed in a round of `keys` fresh ones.
@@ -60,14 +62,19 @@ pub(crate) fn run(is_quick: bool, is_json: bool, only: &str) {
             figures.extend(measure(&mut contenders, window, operation, rounds));
         }
     }
-    let pauses = only.is_empty().then(|| pauses::measure(if is_quick { 1_000_000 } else { 10_000_000 }));
+    // What is no contest between contenders.
+    let alone = only.is_empty().then(|| {
+        let threads: Vec<Value> = windows.iter().map(|&window| threads::measure(window, rounds)).collect();
+        let pauses = pauses::measure(if is_quick { 1_000_000 } else { 10_000_000 });
+        json!({ "threads": threads, "pauses": pauses })
+    });
     if is_json {
         let figures: Vec<Value> = figures.iter().map(|figure| as_json(figure, &figures)).collect();
-        println!("{:#}", json!({ "figures": figures, "pauses": pauses }));
+        println!("{:#}", json!({ "figures": figures, "alone": alone }));
     } else {
         print_table(&figures);
-        if let Some(pauses) = pauses {
-            println!("{pauses:#}");
+        if let Some(alone) = alone {
+            println!("{alone:#}");
         }
     }
 }
@@ -156,6 +163,7 @@ fn measure(
             operation: operation.name(),
             window,
             ns,
+            memory_bytes: contender.memory_bytes(),
         })
         .collect()
 }
@@ -182,6 +190,7 @@ fn as_json(figure: &Figure, all: &[Figure]) -> Value {
         "operation": figure.operation,
         "window": figure.window,
         "ns": figure.ns,
+        "memory_bytes": figure.memory_bytes,
         "ratio_to_peers": ratios,
     })
 }

@@ -9,7 +9,7 @@ use super::huge_pages;
 
 /// A cache line, in bytes and in words.
 pub(super) const LINE_BYTES: usize = 64;
-const LINE_WORDS: usize = LINE_BYTES / 8;
+pub(super) const LINE_WORDS: usize = LINE_BYTES / 8;
 /// What alignment costs: the allocator aligns to one word, so up to seven words are skipped.
 pub(crate) const ALIGNMENT_BYTES: u64 = (LINE_BYTES - 8) as u64;
 

@@ -50,6 +50,11 @@ impl Blocks {
 }
 
 impl<W> Blocks<W> {
+    #[cfg(feature = "std")]
+    pub(crate) fn words(&self) -> &W {
+        &self.words
+    }
+
     /// The same blocks in other memory.
     #[inline]
     pub(crate) fn with_words<V>(&self, words: V) -> Blocks<V> {
@@ -65,7 +70,7 @@ impl<W> Blocks<W> {
         self.block_bits as usize / 64
     }
 
-    pub(crate) fn segment(&self, position: RingPosition) -> Range<usize> {
+    fn segment(&self, position: RingPosition) -> Range<usize> {
         let words_per_segment = self.blocks as usize * self.words_per_block();
         let start = position.index() * words_per_segment;
         start..start + words_per_segment
@@ -94,7 +99,7 @@ impl<W> Blocks<W> {
 
 impl<W: Words> Blocks<W> {
     #[inline(always)]
-    fn matches_at(&self, item: u64, ring: &Ring, age: Age) -> bool {
+    pub(super) fn matches_at(&self, item: u64, ring: &Ring, age: Age) -> bool {
         self.bits(item, ring.position_of(age))
             .all(|bit| self.words.word((bit / 64) as usize) >> (bit % 64) & 1 == 1)
     }
@@ -118,6 +123,12 @@ impl<W: Words> Query for Blocks<W> {
     }
 }
 
+impl<W: WordsMut> Blocks<W> {
+    pub(crate) fn empty(&mut self, position: RingPosition) {
+        self.words.clear(self.segment(position));
+    }
+}
+
 impl<W: WordsMut> Update for Blocks<W> {
     #[inline(always)]
     fn insert<K: Kernel>(&mut self, _kernel: K, item: u64, _place: usize, ring: &Ring) {
@@ -128,8 +139,7 @@ impl<W: WordsMut> Update for Blocks<W> {
     }
 
     fn recycle_newest(&mut self, ring: &Ring) {
-        let range = self.segment(ring.position_of(Age(0)));
-        self.words.clear(range);
+        self.empty(ring.position_of(Age(0)));
     }
 }
 

@@ -3,7 +3,7 @@
 /// Tells Linux that the words, all zero and untouched, are worth huge pages. A hint: it may be refused or not be there.
 #[cfg(all(feature = "std", target_os = "linux"))]
 #[allow(unsafe_code)]
-pub(super) fn ask_for(words: &[u64]) {
+pub(super) fn ask_for<T>(words: &[T]) {
     const HUGE_PAGE: usize = 2 << 20;
     const PAGE: usize = 4096;
     let bytes = size_of_val(words);
@@ -21,4 +21,4 @@ pub(super) fn ask_for(words: &[u64]) {
 
 /// Other systems have no such call, or do it by themselves.
 #[cfg(not(all(feature = "std", target_os = "linux")))]
-pub(super) fn ask_for(_words: &[u64]) {}
+pub(super) fn ask_for<T>(_words: &[T]) {}

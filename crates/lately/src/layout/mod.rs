@@ -5,11 +5,15 @@
 #![allow(clippy::inline_always)] // see `kernel::Work`: what is not inlined is not compiled for the kernel
 
 pub(crate) mod aligned;
+#[cfg(feature = "std")]
+mod atomic;
 mod bits;
 mod blocks;
 mod huge_pages;
 pub(crate) mod kernel;
 mod rows;
+#[cfg(feature = "std")]
+pub(crate) mod shared;
 mod slices;
 
 use aligned::AlignedWords;
@@ -88,13 +92,13 @@ pub(crate) enum Memory {
 
 /// Evaluates the same expression for whichever layout it is, compiled for each.
 macro_rules! whichever {
-    ($memory:expr, $segments:ident => $expression:expr) => {
-        match $memory {
-            $crate::layout::Memory::Slices($segments) => $expression,
-            $crate::layout::Memory::Blocks($segments) => $expression,
-            $crate::layout::Memory::Rows64($segments) => $expression,
-            $crate::layout::Memory::Rows128($segments) => $expression,
-            $crate::layout::Memory::Rows256($segments) => $expression,
+    ($memory:ident: $expression:expr, $segments:ident => $body:expr) => {
+        match $expression {
+            $memory::Slices($segments) => $body,
+            $memory::Blocks($segments) => $body,
+            $memory::Rows64($segments) => $body,
+            $memory::Rows128($segments) => $body,
+            $memory::Rows256($segments) => $body,
         }
     };
 }
@@ -138,10 +142,10 @@ impl Memory {
 
     /// The layout behind its interface, for everything but the hot path.
     pub(crate) fn segments(&self) -> &dyn Segments {
-        whichever!(self, segments => segments)
+        whichever!(Self: self, segments => segments)
     }
 
     pub(crate) fn segments_mut(&mut self) -> &mut dyn Segments {
-        whichever!(self, segments => segments)
+        whichever!(Self: self, segments => segments)
     }
 }

@@ -46,6 +46,11 @@ impl Slices {
 }
 
 impl<W> Slices<W> {
+    #[cfg(feature = "std")]
+    pub(crate) fn words(&self) -> &W {
+        &self.words
+    }
+
     /// The same slices in other memory.
     #[inline]
     pub(crate) fn with_words<V>(&self, words: V) -> Slices<V> {
@@ -53,7 +58,7 @@ impl<W> Slices<W> {
         Slices { parts, part_bits, words_per_segment, words }
     }
 
-    pub(crate) fn segment(&self, position: RingPosition) -> Range<usize> {
+    fn segment(&self, position: RingPosition) -> Range<usize> {
         let start = position.index() * self.words_per_segment;
         start..start + self.words_per_segment
     }
@@ -81,7 +86,7 @@ impl Slices {
 
 impl<W: Words> Slices<W> {
     #[inline(always)]
-    fn matches_at(&self, item: u64, ring: &Ring, age: Age) -> bool {
+    pub(super) fn matches_at(&self, item: u64, ring: &Ring, age: Age) -> bool {
         self.bits(item, ring.position_of(age))
             .all(|bit| self.words.word((bit / 64) as usize) >> (bit % 64) & 1 == 1)
     }
@@ -104,6 +109,12 @@ impl<W: Words> Query for Slices<W> {
     }
 }
 
+impl<W: WordsMut> Slices<W> {
+    pub(crate) fn empty(&mut self, position: RingPosition) {
+        self.words.clear(self.segment(position));
+    }
+}
+
 impl<W: WordsMut> Update for Slices<W> {
     #[inline(always)]
     fn insert<K: Kernel>(&mut self, _kernel: K, item: u64, _place: usize, ring: &Ring) {
@@ -114,8 +125,7 @@ impl<W: WordsMut> Update for Slices<W> {
     }
 
     fn recycle_newest(&mut self, ring: &Ring) {
-        let range = self.segment(ring.position_of(Age(0)));
-        self.words.clear(range);
+        self.empty(ring.position_of(Age(0)));
     }
 }
 

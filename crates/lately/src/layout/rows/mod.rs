@@ -22,6 +22,8 @@
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 pub(super) mod avx2;
 pub(super) mod portable;
+#[cfg(feature = "std")]
+mod shared;
 mod turn;
 
 use alloc::vec::Vec;
@@ -35,6 +37,8 @@ use crate::hash::reduce;
 use crate::model::run_probability;
 use crate::ring::{Age, Ring};
 use crate::shape::RowShape;
+#[cfg(feature = "std")]
+pub(crate) use shared::SharedRows;
 pub(crate) use turn::{Moment, Stamp, Turn};
 
 /// A row is visited at least once in so many shifts (and one).
@@ -79,6 +83,18 @@ impl<const WORDS: usize> Rows<WORDS> {
     #[inline]
     pub(crate) fn update(&mut self) -> RowsUpdate<'_, WORDS> {
         RowsUpdate { rows: self.words.as_chunks_mut().0, now: &mut self.now, shape: self.shape }
+    }
+
+    #[cfg(feature = "std")]
+    pub(crate) fn shape(&self) -> RowShape {
+        self.shape
+    }
+
+    /// Brings every row up to date.
+    #[cfg(feature = "std")]
+    pub(crate) fn refresh_all(&mut self) {
+        let RowsUpdate { rows, now, .. } = self.update();
+        rows.iter_mut().for_each(|row| portable::refresh(row, now.moment()));
     }
 
     fn rows(&self) -> &[[u64; WORDS]] {

@@ -1,0 +1,206 @@
+//! Layouts that threads share: the same places and bits as in a filter of one's own, in atomic words.
+//!
+//! A shift is made by one thread, in this order: it empties the segment that is about to be recycled (its items have left
+//! the window), publishes the new generation, and lets the next one begin only after g more inserts have begun. The others
+//! go on meanwhile, in the old generation or in the new one.
+//!
+//! An insert begins by being counted, then reads the generation, then writes. So it ends up in a generation that had not ended
+//! when it began, and stays for l more, in each of which at least g others begin: l * g inserts begin after it before any
+//! bit of it is cleared. How long the writing takes does not matter; if it takes more than those l generations, its
+//! bits land in segments that have begun a new life, where they are a stranger's chance of one more match.
+//!
+//! An item whose insert has returned is found by a query whatever shifts happen meanwhile: its bits keep their places, and the
+//! ages at which a query looks for them are no older than the item. Rows have more to say; see `rows::shared`.
+
+use super::atomic::{AtomicWords, SharedWords};
+use super::blocks::Blocks;
+use super::kernel::Kernel;
+use super::rows::SharedRows;
+use super::slices::Slices;
+use super::{Memory, Query, Update};
+use crate::ring::{Age, Ring};
+use crate::sync::{AtomicU64, Ordering, sequential};
+
+/// The ring as a thread last saw it.
+pub(crate) struct View<'a> {
+    published: &'a AtomicU64,
+    pub(crate) ring: Ring,
+}
+
+impl<'a> View<'a> {
+    /// `published` is the generation; `ring` has the right k and l.
+    #[inline]
+    pub(crate) fn new(published: &'a AtomicU64, ring: &Ring) -> Self {
+        let mut view = Self { published, ring: ring.clone() };
+        view.is_current();
+        view
+    }
+
+    /// Whether the generation is still the same; the view then has the new one.
+    #[inline(always)]
+    pub(crate) fn is_current(&mut self) -> bool {
+        sequential();
+        let generation = self.published.load(Ordering::SeqCst);
+        let is_current = generation == self.ring.generation();
+        if !is_current {
+            self.turn_to(generation);
+        }
+        is_current
+    }
+
+    #[cold]
+    fn turn_to(&mut self, generation: u64) {
+        let (k, l) = (self.ring.required_matches(), self.ring.window_generations());
+        self.ring = Ring::at_generation(k, l, generation);
+    }
+}
+
+/// [`Query`] and [`Update`] for many threads at once, in memory borrowed for a call or a batch.
+pub(crate) trait SharedSegments {
+    fn place(&self, item: u64) -> usize;
+    fn prefetch<K: Kernel>(&self, kernel: K, item: u64, place: usize, ring: &Ring);
+    fn contains<K: Kernel>(&self, kernel: K, item: u64, place: usize, view: &mut View<'_>) -> bool;
+    fn insert<K: Kernel>(&self, kernel: K, item: u64, place: usize, view: &mut View<'_>);
+    /// [`contains`](Self::contains) and [`insert`](Self::insert); of threads that do so with the same new item at the same
+    /// time, in rows exactly one is told that it is new.
+    fn check_and_insert<K: Kernel>(&self, kernel: K, item: u64, place: usize, view: &mut View<'_>) -> bool;
+    /// The same, but what is there is not inserted again.
+    fn check_or_insert<K: Kernel>(&self, kernel: K, item: u64, place: usize, view: &mut View<'_>) -> bool;
+    /// Whether the segment of this age matches, while no shift can happen.
+    fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool;
+    /// Before the next generation is published, whose ring this is: empties its newest segment.
+    fn empty_newest(&self, next: &Ring);
+    /// After it has been published.
+    fn keep_house(&self, _view: &mut View<'_>) {}
+    /// Copies the words while others write.
+    fn copy_to(&self, words: &mut [u64]);
+}
+
+macro_rules! shared_segments {
+    ($layout:ident) => {
+        impl SharedSegments for $layout<SharedWords<'_>> {
+            #[inline(always)]
+            fn place(&self, _item: u64) -> usize {
+                0
+            }
+
+            #[inline(always)]
+            fn prefetch<K: Kernel>(&self, kernel: K, item: u64, place: usize, ring: &Ring) {
+                Query::prefetch(self, kernel, item, place, ring);
+            }
+
+            #[inline(always)]
+            fn contains<K: Kernel>(&self, kernel: K, item: u64, place: usize, view: &mut View<'_>) -> bool {
+                view.is_current();
+                Query::contains(self, kernel, item, place, &view.ring)
+            }
+
+            #[inline(always)]
+            fn insert<K: Kernel>(&self, kernel: K, item: u64, place: usize, view: &mut View<'_>) {
+                view.is_current();
+                Update::insert(&mut self.with_words(*self.words()), kernel, item, place, &view.ring);
+            }
+
+            #[inline(always)]
+            fn check_and_insert<K: Kernel>(
+                &self,
+                kernel: K,
+                item: u64,
+                place: usize,
+                view: &mut View<'_>,
+            ) -> bool {
+                let seen = SharedSegments::contains(self, kernel, item, place, view);
+                self.insert(kernel, item, place, view);
+                seen
+            }
+
+            #[inline(always)]
+            fn check_or_insert<K: Kernel>(
+                &self,
+                kernel: K,
+                item: u64,
+                place: usize,
+                view: &mut View<'_>,
+            ) -> bool {
+                let seen = SharedSegments::contains(self, kernel, item, place, view);
+                if !seen {
+                    self.insert(kernel, item, place, view);
+                }
+                seen
+            }
+
+            fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool {
+                self.matches_at(item, ring, age)
+            }
+
+            fn empty_newest(&self, next: &Ring) {
+                self.with_words(*self.words()).recycle_newest(next);
+            }
+
+            fn copy_to(&self, words: &mut [u64]) {
+                self.words().copy_to(words);
+            }
+        }
+    };
+}
+shared_segments!(Slices);
+shared_segments!(Blocks);
+
+impl Slices<AtomicWords> {
+    #[inline]
+    pub(crate) fn shared(&self) -> Slices<SharedWords<'_>> {
+        self.with_words(self.words().shared())
+    }
+}
+
+impl Blocks<AtomicWords> {
+    #[inline]
+    pub(crate) fn shared(&self) -> Blocks<SharedWords<'_>> {
+        self.with_words(self.words().shared())
+    }
+}
+
+/// [`Memory`] that threads share.
+pub(crate) enum SharedMemory {
+    Slices(Slices<AtomicWords>),
+    Blocks(Blocks<AtomicWords>),
+    Rows64(SharedRows<8>),
+    Rows128(SharedRows<16>),
+    Rows256(SharedRows<32>),
+}
+
+impl SharedMemory {
+    /// `None` if so much cannot be had.
+    pub(crate) fn copy_of(memory: &Memory, ring: &Ring) -> Option<Self> {
+        let words = AtomicWords::copy_of(memory.segments().words())?;
+        Some(match memory {
+            Memory::Slices(slices) => Self::Slices(slices.with_words(words)),
+            Memory::Blocks(blocks) => Self::Blocks(blocks.with_words(words)),
+            Memory::Rows64(rows) => Self::Rows64(SharedRows::new(rows.shape(), words, ring)),
+            Memory::Rows128(rows) => Self::Rows128(SharedRows::new(rows.shape(), words, ring)),
+            Memory::Rows256(rows) => Self::Rows256(SharedRows::new(rows.shape(), words, ring)),
+        })
+    }
+}
+
+/// Brings a copy that was made from the generation `before` on up to date with the ring as it is now. Segments that began a
+/// new life meanwhile were copied in one life or the other, and are emptied; all else is as it was at some moment since.
+pub(crate) fn forget_what_moved(memory: &mut Memory, before: u64, now: &Ring) {
+    let recycled = (now.generation() - before).min(now.segments().into()) as u32;
+    memory.segments_mut().ring_was_set(now);
+    if recycled == 0 {
+        return;
+    }
+    match memory {
+        Memory::Slices(slices) => {
+            (0..recycled).for_each(|age| slices.update().empty(now.position_of(Age(age))));
+        }
+        Memory::Blocks(blocks) => {
+            (0..recycled).for_each(|age| blocks.update().empty(now.position_of(Age(age))));
+        }
+        // Rows say by their stamps what is empty; but while the copy was made, its housekeeping was another's.
+        Memory::Rows64(rows) => rows.refresh_all(),
+        Memory::Rows128(rows) => rows.refresh_all(),
+        Memory::Rows256(rows) => rows.refresh_all(),
+    }
+}

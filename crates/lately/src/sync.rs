@@ -1,0 +1,35 @@
+//! What threads share, from the standard library, or from loom, which tries all the orders in which it can happen.
+
+#[cfg(loom)]
+pub(crate) use loom::sync::{
+    Mutex, MutexGuard,
+    atomic::{AtomicU64, Ordering},
+};
+#[cfg(not(loom))]
+pub(crate) use std::sync::{
+    Mutex, MutexGuard,
+    atomic::{AtomicU64, Ordering},
+};
+
+/// Lets another thread finish what it is at, which takes nanoseconds unless the system has put it to sleep.
+pub(crate) fn wait_a_moment(tries: u32) {
+    #[cfg(not(loom))]
+    if tries < 64 {
+        std::hint::spin_loop();
+    } else {
+        std::thread::yield_now();
+    }
+    #[cfg(loom)]
+    {
+        let _ = tries;
+        loom::thread::yield_now();
+    }
+}
+
+/// Loom takes sequentially consistent accesses for weaker ones, but not fences; elsewhere the accesses are enough.
+#[inline(always)]
+#[allow(clippy::inline_always)] // it is nothing
+pub(crate) fn sequential() {
+    #[cfg(loom)]
+    loom::sync::atomic::fence(Ordering::SeqCst);
+}

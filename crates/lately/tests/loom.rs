@@ -1,0 +1,111 @@
+//! Threads that share a filter, in every order that loom finds (up to three preemptions, memory reordering included).
+//!
+//! `RUSTFLAGS="--cfg loom" cargo test --release --test loom`. Filters are as small as they come, so that every insert brings
+//! a shift, and two items meet in one row.
+#![cfg(loom)]
+
+use lately::{Filter, Segment, SharedFilter};
+use loom::sync::Arc;
+use loom::thread;
+
+const ROWS: Segment = Segment::Rows { row_bytes: 64, parts: 1 };
+const SLICES: Segment = Segment::Slices { parts: 1 };
+const BLOCKS: Segment = Segment::Blocks { block_bits: 64, bits_per_block: 1 };
+
+/// k = 1, l = 2 and g = 1: the last two inserts are never forgotten, and nearly every insert brings a shift.
+fn template(segment: Segment, inserts: u64) -> Filter {
+    let mut filter = Filter::builder().window(2).shape(1, 2).segment(segment).build().unwrap();
+    assert_eq!(filter.guaranteed_window(), 2);
+    (0..inserts).for_each(|number| filter.insert_hash(hash(100 + number)));
+    filter
+}
+
+/// Well mixed below, the same above: all items are in one row.
+fn hash(number: u64) -> u64 {
+    (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_mul(0x2545_f491_4f6c_dd1d) >> 12
+}
+
+/// Loom finds few orders of a reader that is not spawned, so readers are.
+fn check(template: &Filter, run: impl Fn(Arc<SharedFilter>) + Sync + Send + 'static) {
+    let template = template.clone();
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(move || run(Arc::new(SharedFilter::try_from(template.clone()).unwrap())));
+}
+
+fn spawn<T: 'static>(
+    filter: &Arc<SharedFilter>,
+    run: impl FnOnce(&SharedFilter) -> T + 'static,
+) -> thread::JoinHandle<T> {
+    let filter = filter.clone();
+    thread::spawn(move || run(&filter))
+}
+
+/// Two inserts at once, each of which brings a shift: both are there when both have returned.
+#[test]
+fn two_inserts_are_both_there() {
+    for segment in [ROWS, SLICES, BLOCKS] {
+        // With rows: fresh ones, and ones that are behind by one and by more than all generations.
+        for inserts in [0, 1, 5] {
+            check(&template(segment, inserts), |filter| {
+                let other = spawn(&filter, |filter| filter.insert_hash(hash(1)));
+                filter.insert_hash(hash(2));
+                other.join().unwrap();
+                assert!(filter.contains_hash(hash(1)) && filter.contains_hash(hash(2)));
+            });
+        }
+    }
+}
+
+/// A query beside one insert: what was inserted just before is still in the window.
+#[test]
+fn a_query_beside_an_insert_finds_what_is_in_the_window() {
+    for segment in [ROWS, SLICES, BLOCKS] {
+        for inserts in [1, 2, 6] {
+            check(&template(segment, inserts), move |filter| {
+                let query = spawn(&filter, move |filter| filter.contains_hash(hash(100 + inserts - 1)));
+                filter.insert_hash(hash(1));
+                assert!(query.join().unwrap());
+            });
+        }
+    }
+}
+
+/// What a thread has inserted it finds, while another's insert shifts.
+#[test]
+fn a_thread_finds_its_own_insert() {
+    for segment in [ROWS, SLICES] {
+        check(&template(segment, 3), |filter| {
+            let other = spawn(&filter, |filter| filter.insert_hash(hash(1)));
+            filter.insert_hash(hash(2));
+            assert!(filter.contains_hash(hash(2)));
+            other.join().unwrap();
+        });
+    }
+}
+
+/// In rows, of two threads that meet over a new item exactly one is told that it is new.
+#[test]
+fn exactly_one_of_two_is_told_that_an_item_is_new() {
+    for inserts in [0, 3] {
+        check(&template(ROWS, inserts), |filter| {
+            let other = spawn(&filter, |filter| filter.check_and_insert_hash(hash(1)));
+            let seen = filter.check_or_insert_hash(hash(1));
+            assert_ne!(seen, other.join().unwrap());
+        });
+    }
+}
+
+/// A copy made beside an insert has what was inserted before.
+#[test]
+fn a_snapshot_beside_an_insert_has_what_was_there() {
+    for segment in [ROWS, SLICES] {
+        check(&template(segment, 3), |filter| {
+            let copying = spawn(&filter, |filter| filter.snapshot());
+            filter.insert_hash(hash(1));
+            assert!(copying.join().unwrap().contains_hash(hash(102)));
+            let copy = filter.snapshot();
+            assert!(copy.contains_hash(hash(1)) && copy.contains_hash(hash(102)));
+        });
+    }
+}

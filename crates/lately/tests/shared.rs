@@ -1,0 +1,362 @@
+//! `SharedFilter`: one thread gets a `Filter`, bit for bit; many threads keep promise 1 against an exact shadow.
+#![cfg(not(loom))]
+
+mod common;
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use common::{Random, assert_rate_is, item, shapes, with_shape};
+use lately::{Builder, Filter, Layout, Overload, Segment, Shape, SharedFilter};
+
+const THREADS: u64 = 4;
+
+/// One of each row size, slices and blocks.
+fn shapes_to_stress() -> Vec<Shape> {
+    let is_chosen = |shape: &Shape| {
+        let k_and_l = (shape.required_matches, shape.window_generations);
+        match shape.segment {
+            Segment::Rows { row_bytes: 64, .. } => matches!(k_and_l, (5, 10) | (1, 1)),
+            Segment::Rows { .. } => matches!(k_and_l, (4, 17) | (2, 8)),
+            Segment::Blocks { .. } => k_and_l == (3, 5),
+            _ => matches!(k_and_l, (12, 14) | (1, 1)),
+        }
+    };
+    shapes().into_iter().filter(is_chosen).collect()
+}
+
+fn both(builder: &Builder) -> (Filter, SharedFilter) {
+    (builder.build().unwrap(), builder.build_shared().unwrap())
+}
+
+#[test]
+fn one_thread_gets_the_answers_and_the_bits_of_a_filter() {
+    for shape in shapes() {
+        let span = Duration::from_secs(2);
+        let keep_rate = with_shape(&shape).time_window(span, 700).overload(Overload::KeepRate);
+        for builder in [with_shape(&shape).window(700), with_shape(&shape).time_window(span, 700), keep_rate]
+        {
+            let (mut own, shared) = both(&builder);
+            let mut random = Random(7);
+            let mut now = 1_000_000;
+            for step in 0..3_000_u64 {
+                now += random.below(3);
+                let told = now - random.below(2);
+                own.advance_to(told);
+                shared.advance_to(told);
+                let key = item(random.below(step + 1));
+                assert_eq!(own.contains(key), shared.contains(key));
+                assert_eq!(own.age_of(key), shared.age_of(key));
+                match step % 4 {
+                    0 => {
+                        own.insert(key);
+                        shared.insert(key);
+                    }
+                    1 => assert_eq!(own.check_or_insert(key), shared.check_or_insert(key)),
+                    2 => assert_eq!(own.check_and_insert(key), shared.check_and_insert(key)),
+                    _ => {
+                        let keys: Vec<_> =
+                            (0..random.below(90)).map(|_| item(random.below(step + 1))).collect();
+                        let mut answers = [vec![false; keys.len()], vec![false; keys.len()]];
+                        let [ours, theirs] = &mut answers;
+                        match step % 3 {
+                            0 => {
+                                own.check_and_insert_batch(&keys, ours);
+                                shared.check_and_insert_batch(&keys, theirs);
+                            }
+                            1 => {
+                                own.check_or_insert_batch(&keys, ours);
+                                shared.check_or_insert_batch(&keys, theirs);
+                            }
+                            _ => {
+                                own.insert_batch(&keys);
+                                shared.insert_batch(&keys);
+                                own.contains_batch(&keys, ours);
+                                shared.contains_batch(&keys, theirs);
+                            }
+                        }
+                        assert_eq!(answers[0], answers[1], "{shape} step {step}");
+                    }
+                }
+                assert_eq!(own.guaranteed_window(), shared.guaranteed_window());
+                assert_eq!(own.guaranteed_span(), shared.guaranteed_span());
+                if step % 250 == 0 {
+                    assert!(own.to_bytes() == shared.to_bytes(), "{shape} step {step}");
+                    assert_eq!(own.statistics(), shared.statistics());
+                    assert!(SharedFilter::from_bytes(&own.to_bytes()).unwrap().snapshot() == own);
+                }
+            }
+        }
+    }
+}
+
+/// The exact shadow of a count window under threads. Every thread notes for each of its items how many inserts had begun when
+/// its own did.
+struct Shadow {
+    begun: AtomicU64,
+}
+
+impl Shadow {
+    fn begin(&self) -> u64 {
+        self.begun.fetch_add(1, Ordering::SeqCst)
+    }
+
+    /// Whether an item must be reported by a query that has ended: fewer than `window` inserts have begun since its own.
+    /// Other threads may have begun here earlier than in the filter, one insert each.
+    fn is_certain(&self, noted: u64, window: u64) -> bool {
+        self.begun.load(Ordering::SeqCst) - noted + THREADS <= window
+    }
+}
+
+#[test]
+fn threads_never_miss_an_item_of_the_window() {
+    for shape in shapes_to_stress() {
+        // Short windows: a shift every few inserts.
+        for window in [48, 700] {
+            let shared = with_shape(&shape).window(window).build_shared().unwrap();
+            let window = shared.guaranteed_window();
+            let shadow = Shadow { begun: AtomicU64::new(0) };
+            let checked = AtomicU64::new(0);
+            std::thread::scope(|scope| {
+                for thread in 0..THREADS {
+                    let (shared, shadow, checked) = (&shared, &shadow, &checked);
+                    scope.spawn(move || {
+                        let mut random = Random(thread);
+                        let mut noted: Vec<u64> = Vec::new();
+                        let key = |number: usize| item(thread << 32 | number as u64);
+                        for number in 0..12_000_usize {
+                            noted.push(shadow.begin());
+                            if number % 2 == 0 {
+                                shared.insert(key(number));
+                            } else {
+                                shared.check_and_insert(key(number));
+                            }
+                            // Of all ages, and as old as can be.
+                            let oldest = noted.partition_point(|&noted| !shadow.is_certain(noted, window));
+                            let asked = [
+                                oldest,
+                                oldest + 1,
+                                number,
+                                oldest + random.below((number - oldest.min(number) + 1) as u64) as usize,
+                            ];
+                            for asked in asked.into_iter().filter(|&asked| asked <= number) {
+                                let reported = shared.contains(key(asked));
+                                if shadow.is_certain(noted[asked], window) {
+                                    assert!(reported, "{shape} window {window}: {asked} of {number}");
+                                    checked.fetch_add(1, Ordering::Relaxed);
+                                }
+                            }
+                        }
+                    });
+                }
+            });
+            assert!(
+                checked.into_inner() > 40_000,
+                "the shadow must be certain often enough to test anything"
+            );
+        }
+    }
+}
+
+#[test]
+fn threads_never_miss_an_item_of_the_window_in_batches() {
+    const BATCH: usize = 100;
+    for shape in shapes_to_stress() {
+        let shared = with_shape(&shape).window(5_000).build_shared().unwrap();
+        let window = shared.guaranteed_window();
+        let begun = AtomicU64::new(0);
+        std::thread::scope(|scope| {
+            for thread in 0..THREADS {
+                let (shared, begun) = (&shared, &begun);
+                scope.spawn(move || {
+                    let mut noted: Vec<u64> = Vec::new();
+                    let batch = |number: usize| -> Vec<_> {
+                        (0..BATCH).map(|i| item(thread << 32 | (number * BATCH + i) as u64)).collect()
+                    };
+                    let mut seen = [false; BATCH];
+                    for number in 0..2_000_usize {
+                        noted.push(begun.fetch_add(BATCH as u64, Ordering::SeqCst));
+                        shared.check_and_insert_batch(&batch(number), &mut seen);
+                        for asked in [number, number.saturating_sub(number % 14)] {
+                            shared.contains_batch(&batch(asked), &mut seen);
+                            let since = begun.load(Ordering::SeqCst) - noted[asked];
+                            if since + THREADS * BATCH as u64 <= window {
+                                assert_eq!(seen, [true; BATCH], "{shape}: batch {asked} of {number}");
+                            }
+                        }
+                    }
+                });
+            }
+        });
+        let statistics = shared.statistics();
+        assert_eq!(statistics.inserts, THREADS * 2_000 * BATCH as u64);
+        // No generation is shorter than its share, and few are much longer: the shifts of 800,000 inserts were made.
+        let shifts = statistics.inserts / shared.plan().items_per_generation;
+        assert!(statistics.generation <= shifts, "{shape}: {} of {shifts} shifts", statistics.generation);
+        assert!(statistics.generation > shifts / 4, "{shape}: {} of {shifts} shifts", statistics.generation);
+    }
+}
+
+/// Rows only: of threads that meet over a new item, exactly one is told that it is new.
+#[test]
+fn exactly_one_thread_is_told_that_an_item_is_new() {
+    let is_row = |shape: &Shape| shape.segment.layout() == Layout::Rows && shape.required_matches > 1;
+    for shape in shapes_to_stress().into_iter().filter(is_row) {
+        // So few false positives that an item nobody is told is new would be a surprise.
+        let shared = with_shape(&shape).window(4_000).false_positive_rate(1e-9).build_shared().unwrap();
+        let barrier = Barrier::new(THREADS as usize);
+        let (rounds, per_round) = (200, 500_u64);
+        let told: Vec<Vec<bool>> = std::thread::scope(|scope| {
+            let run = |thread: u64| {
+                let (shared, barrier) = (&shared, &barrier);
+                move || {
+                    let mut told = Vec::new();
+                    for round in 0..rounds {
+                        barrier.wait();
+                        for number in round * per_round..(round + 1) * per_round {
+                            told.push(if thread.is_multiple_of(2) {
+                                shared.check_and_insert(item(number))
+                            } else {
+                                shared.check_or_insert(item(number))
+                            });
+                        }
+                    }
+                    told
+                }
+            };
+            let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(run(thread))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        for number in 0..(rounds * per_round) as usize {
+            let new = told.iter().filter(|told| !told[number]).count();
+            assert_eq!(new, 1, "{shape}: item {number}");
+        }
+    }
+}
+
+/// While threads insert, every snapshot is valid and has all that was inserted before it was asked for.
+#[test]
+fn a_snapshot_has_everything_inserted_before_it() {
+    const INSERTS: usize = 100_000;
+    for shape in shapes_to_stress() {
+        let shared = with_shape(&shape).window(40_000).build_shared().unwrap();
+        let window = shared.guaranteed_window();
+        let shadow = Shadow { begun: AtomicU64::new(0) };
+        // What each thread has finished, and what it noted for each of its items.
+        let finished: Vec<AtomicU64> = (0..THREADS).map(|_| AtomicU64::new(0)).collect();
+        let noted: Vec<Vec<AtomicU64>> =
+            (0..THREADS).map(|_| (0..INSERTS).map(|_| AtomicU64::new(0)).collect()).collect();
+        std::thread::scope(|scope| {
+            for thread in 0..THREADS as usize {
+                let (shared, shadow, finished, noted) = (&shared, &shadow, &finished, &noted);
+                scope.spawn(move || {
+                    for (number, noted) in noted[thread].iter().enumerate() {
+                        noted.store(shadow.begin(), Ordering::Relaxed);
+                        shared.insert(item((thread as u64) << 32 | number as u64));
+                        finished[thread].store(number as u64 + 1, Ordering::Release);
+                    }
+                });
+            }
+            let mut checked = 0_u64;
+            loop {
+                let before: Vec<u64> =
+                    finished.iter().map(|finished| finished.load(Ordering::Acquire)).collect();
+                let copy = Filter::from_bytes(&shared.to_bytes()).unwrap();
+                for (thread, &before) in before.iter().enumerate() {
+                    let certain = (0..before).rev().take_while(|&number| {
+                        shadow.is_certain(noted[thread][number as usize].load(Ordering::Relaxed), window)
+                    });
+                    for number in certain {
+                        checked += 1;
+                        let key = item((thread as u64) << 32 | number);
+                        assert!(copy.contains(key), "{shape}: {number} of {before}");
+                    }
+                }
+                if before.iter().all(|&before| before == INSERTS as u64) {
+                    break;
+                }
+            }
+            assert!(checked >= 30_000, "{shape}: only {checked} items were certain");
+        });
+    }
+}
+
+/// Promise 2 with four threads in it: generations that run over make it no worse than the bound of the test notices.
+#[test]
+fn strangers_are_mistaken_as_rarely_as_with_one_thread() {
+    for layout in common::LAYOUTS {
+        let shared = Filter::builder()
+            .window(100_000)
+            .false_positive_rate(1e-2)
+            .layout(layout)
+            .build_shared()
+            .unwrap();
+        std::thread::scope(|scope| {
+            for thread in 0..THREADS {
+                let shared = &shared;
+                scope.spawn(move || {
+                    let items: Vec<_> = (0..100_000).map(|number| item(thread << 32 | number)).collect();
+                    items.chunks(1_000).for_each(|items| shared.insert_batch(items));
+                });
+            }
+        });
+        let strangers = 200_000;
+        let mistaken =
+            (0..strangers).filter(|&number| shared.contains(item(1 << 60 | number))).count() as u64;
+        let expected = shared.statistics().estimated_false_positive_rate;
+        assert_rate_is(mistaken, strangers, expected, "as the bits say");
+        assert!(expected <= 1.1e-2, "{layout}: {expected}");
+    }
+}
+
+#[test]
+fn time_windows_keep_their_span_while_threads_insert_and_another_tells_the_time() {
+    for shape in shapes_to_stress() {
+        let span_ms = 500;
+        let builder = with_shape(&shape).time_window(Duration::from_millis(span_ms), 5_000);
+        let shared = builder.build_shared().unwrap();
+        shared.advance_to(1_000);
+        // `telling` is raised before a time is told, `told` after.
+        let (telling, told) = (AtomicU64::new(1_000), AtomicU64::new(1_000));
+        std::thread::scope(|scope| {
+            for thread in 0..THREADS - 1 {
+                let (shared, telling, told) = (&shared, &telling, &told);
+                scope.spawn(move || {
+                    let mut random = Random(thread);
+                    let mut inserted: Vec<u64> = Vec::new();
+                    while told.load(Ordering::SeqCst) < 2_500 {
+                        let number = inserted.len();
+                        inserted.push(told.load(Ordering::SeqCst));
+                        shared.insert(item(thread << 32 | number as u64));
+                        let now = telling.load(Ordering::SeqCst);
+                        let oldest = inserted.partition_point(|&at| at + span_ms < now);
+                        let asked = [
+                            oldest,
+                            number,
+                            oldest + random.below((number - oldest.min(number) + 1) as u64) as usize,
+                        ];
+                        for asked in asked.into_iter().filter(|&asked| asked <= number) {
+                            let reported = shared.contains(item(thread << 32 | asked as u64));
+                            if inserted[asked] + span_ms >= telling.load(Ordering::SeqCst) {
+                                assert!(reported, "{shape}: {asked} of {number}");
+                            }
+                        }
+                    }
+                });
+            }
+            for now in 1_001..=2_500 {
+                telling.store(now, Ordering::SeqCst);
+                shared.advance_to(now);
+                told.store(now, Ordering::SeqCst);
+                std::thread::yield_now();
+            }
+        });
+    }
+}
+
+#[test]
+fn a_shared_filter_can_be_sent_and_shared() {
+    fn check<T: Send + Sync>(_: &T) {}
+    check(&Filter::builder().window(100).false_positive_rate(1e-2).build_shared().unwrap());
+}
