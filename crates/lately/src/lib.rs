@@ -94,7 +94,7 @@ pub use builder::Builder;
 pub use error::{ConfigError, SnapshotError};
 pub use filter::Filter;
 pub use hash::HashFunction;
-pub use plan::{DEFAULT_SLACK, MAX_WINDOW, MIN_RATE, Plan, Prefer};
+pub use plan::{DEFAULT_SLACK, MAX_WINDOW, MIN_RATE, Plan, Prefer, shard_window};
 pub use shape::{Layout, MAX_PARTS, MAX_SEGMENTS, Segment, Shape};
 pub use snapshot::FORMAT_VERSION;
 pub use statistics::Statistics;
