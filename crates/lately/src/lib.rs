@@ -92,6 +92,8 @@ mod window;
 pub use ageing::AgeRange;
 pub use builder::Builder;
 pub use error::{ConfigError, SnapshotError};
+#[cfg(feature = "std")]
+pub use file::PendingSave;
 pub use filter::Filter;
 pub use hash::HashFunction;
 pub use plan::{DEFAULT_SLACK, MAX_WINDOW, MIN_RATE, Plan, Prefer, shard_window};
