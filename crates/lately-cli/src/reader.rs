@@ -1,0 +1,237 @@
+//! Reads blocks, finds the records in them and hashes their keys: everything that does not need the filter.
+//!
+//! It runs on a thread of its own. A batch goes out as soon as a read has completed at least one record, so that nobody who
+//! feeds us a pipe waits for a block to fill up; when the sieve is slower, no batch is free, the pipe fills, and the next
+//! read brings more.
+
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender};
+
+use lately::HashFunction;
+
+use crate::batch::{Batch, Unkeyed, UnkeyedKind};
+use crate::failure::Failure;
+use crate::input::{self, Inputs};
+use crate::keys::Keys;
+use crate::records::Splitter;
+
+/// What becomes of a record without a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Missing {
+    /// It passes, as if it were new
+    Pass,
+    /// It is left out
+    Drop,
+    /// It ends the run with an error
+    Fail,
+}
+
+/// What the sieve is told.
+pub(crate) enum Event {
+    Batch(Batch),
+    /// The input has ended.
+    End,
+    /// Nothing more will come, because of this.
+    Failed(Failure),
+    /// A signal asks us to stop.
+    Stop(i32),
+}
+
+pub(crate) struct Reader {
+    pub(crate) inputs: Inputs,
+    pub(crate) splitter: Splitter,
+    pub(crate) keys: Keys,
+    pub(crate) missing: Missing,
+    pub(crate) hash_function: HashFunction,
+    pub(crate) events: Sender<Event>,
+    /// Batches that are free again.
+    pub(crate) free: Receiver<Batch>,
+}
+
+/// Where the reader is in the file at hand.
+struct Position<'a> {
+    path: &'a Path,
+    /// Records of this file so far.
+    records: u64,
+    /// Bytes of the batch in which no record end is left to be found.
+    scanned: usize,
+}
+
+/// The other side is gone: it knows why.
+struct HungUp;
+
+enum Ended {
+    HungUp,
+    Failed(Failure),
+}
+
+impl From<HungUp> for Ended {
+    fn from(_: HungUp) -> Self {
+        Self::HungUp
+    }
+}
+
+impl From<Failure> for Ended {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl Reader {
+    pub(crate) fn run(mut self) {
+        // Whoever hears of an end that was sent to nobody?
+        let _ = match self.read_all() {
+            Ok(()) => self.events.send(Event::End),
+            Err(Ended::Failed(failure)) => self.events.send(Event::Failed(failure)),
+            Err(Ended::HungUp) => Ok(()),
+        };
+    }
+
+    fn read_all(&mut self) -> Result<(), Ended> {
+        let inputs = self.inputs.clone();
+        let mut header = None;
+        let mut batch = self.next_batch()?;
+        let mut paths = inputs.iter().peekable();
+        while let Some(path) = paths.next() {
+            let mut position = Position { path, records: 0, scanned: 0 };
+            let is_last = paths.peek().is_none();
+            let read = self.read_file(&mut position, &mut header, &mut batch, is_last);
+            if let Err(Ended::Failed(failure)) = read {
+                // What was read before still counts.
+                self.hand_over(&mut batch)?;
+                return Err(Ended::Failed(failure));
+            }
+            read?;
+        }
+        Ok(())
+    }
+
+    fn read_file(
+        &mut self,
+        position: &mut Position<'_>,
+        header: &mut Option<Vec<u8>>,
+        batch: &mut Batch,
+        is_last: bool,
+    ) -> Result<(), Ended> {
+        let mut file = input::open(position.path)?;
+        loop {
+            let read = match file.read(batch.room()) {
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(Failure::reading(&input::name_of(position.path), &error).into()),
+            };
+            batch.filled += read;
+            if read == 0 && batch.filled > batch.complete() {
+                // The last record lacks its terminator. It stays as it is, unless another file's first record follows.
+                if !is_last {
+                    batch.append(&[self.splitter.terminator()]);
+                }
+                self.splitter.restart();
+                self.take_record(position, header, batch, batch.filled)?;
+            } else {
+                self.take_records(position, header, batch)?;
+            }
+            if !batch.ends.is_empty() {
+                self.hand_over(batch)?;
+                position.scanned = batch.filled;
+            }
+            if read == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes all records that are complete.
+    fn take_records(
+        &mut self,
+        position: &mut Position<'_>,
+        header: &mut Option<Vec<u8>>,
+        batch: &mut Batch,
+    ) -> Result<(), Ended> {
+        while let Some(end) = self.splitter.find_end(&batch.buffer[..batch.filled], position.scanned) {
+            self.take_record(position, header, batch, end)?;
+            position.scanned = end;
+            if batch.is_full() {
+                self.hand_over(batch)?;
+                position.scanned = 0;
+            }
+        }
+        position.scanned = batch.filled;
+        Ok(())
+    }
+
+    #[inline]
+    fn take_record(
+        &mut self,
+        position: &mut Position<'_>,
+        header: &mut Option<Vec<u8>>,
+        batch: &mut Batch,
+        end: usize,
+    ) -> Result<(), Failure> {
+        let record = &batch.buffer[batch.complete()..end];
+        let mut without_key = None;
+        if position.records == 0 && self.keys.has_header() {
+            without_key = Some(self.take_header(position.path, header, record)?);
+        } else if let Some(key) = self.keys.key_of(record) {
+            batch.hashes.push(self.hash_function.hash(key.bytes));
+            batch.times.extend(key.time_ms);
+        } else if self.missing == Missing::Fail {
+            return Err(Failure::other(format!(
+                "{}: record {} has no key (or no time): it is missing the field, column or path asked for; \
+                 --missing pass or --missing drop go on without it",
+                input::name_of(position.path).display(),
+                position.records + 1,
+            )));
+        } else {
+            without_key = Some(UnkeyedKind::Missing);
+        }
+        if let Some(kind) = without_key {
+            batch.unkeyed.push(Unkeyed { record: batch.ends.len(), kind });
+        }
+        batch.ends.push(end);
+        position.records += 1;
+        Ok(())
+    }
+
+    #[cold]
+    fn take_header(
+        &mut self,
+        path: &Path,
+        first: &mut Option<Vec<u8>>,
+        record: &[u8],
+    ) -> Result<UnkeyedKind, Failure> {
+        let name = input::name_of(path);
+        self.keys
+            .read_header(record)
+            .map_err(|problem| Failure::other(format!("{}: {problem}", name.display())))?;
+        let text = record.trim_ascii_end();
+        match first {
+            None => {
+                *first = Some(text.to_vec());
+                Ok(UnkeyedKind::Header)
+            }
+            Some(first) if first == text => Ok(UnkeyedKind::RepeatedHeader),
+            Some(first) => Err(Failure::other(format!(
+                "{}: its header is {}, but the first file's is {}; give files of other columns to a run of their own",
+                name.display(),
+                String::from_utf8_lossy(text),
+                String::from_utf8_lossy(first),
+            ))),
+        }
+    }
+
+    /// Sends the complete records, and goes on with the rest in another batch.
+    fn hand_over(&mut self, batch: &mut Batch) -> Result<(), HungUp> {
+        let mut next = self.next_batch()?;
+        next.append(&batch.buffer[batch.complete()..batch.filled]);
+        let complete = std::mem::replace(batch, next);
+        self.events.send(Event::Batch(complete)).map_err(|_| HungUp)
+    }
+
+    fn next_batch(&self) -> Result<Batch, HungUp> {
+        let mut batch = self.free.recv().map_err(|_| HungUp)?;
+        batch.clear();
+        Ok(batch)
+    }
+}
