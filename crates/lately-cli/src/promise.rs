@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 use lately::{Builder, ConfigError, Filter, Layout, Plan, Prefer, Window};
 
 use crate::failure::Failure;
@@ -13,8 +13,7 @@ use crate::units::{self, human_bytes, human_span};
 pub(crate) const DEFAULT_RATE: f64 = 1e-4;
 
 #[derive(Args, Clone, Debug)]
-#[group(id = "lately", required = true, multiple = false, args = ["window", "within"])]
-#[command(next_help_heading = "Window")]
+#[command(next_help_heading = "Window", group = ArgGroup::new("kind").required(true).args(["window", "within"]))]
 pub(crate) struct Promise {
     /// Never forget the last N records (5000, 250k, 1M, 1e6)
     #[arg(long, value_name = "N", value_parser = units::count)]

@@ -9,8 +9,9 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender};
 
 use lately::HashFunction;
+use memchr::memchr_iter;
 
-use crate::batch::{Batch, Unkeyed, UnkeyedKind};
+use crate::batch::{Batch, MAX_RECORDS, Unkeyed, UnkeyedKind};
 use crate::failure::Failure;
 use crate::input::{self, Inputs};
 use crate::keys::Keys;
@@ -149,6 +150,9 @@ impl Reader {
         header: &mut Option<Vec<u8>>,
         batch: &mut Batch,
     ) -> Result<(), Ended> {
+        if let (Splitter::Terminated(terminator), true) = (&self.splitter, self.keys.are_whole_records()) {
+            return Ok(self.take_whole_records(*terminator, position, batch)?);
+        }
         while let Some(end) = self.splitter.find_end(&batch.buffer[..batch.filled], position.scanned) {
             self.take_record(position, header, batch, end)?;
             position.scanned = end;
@@ -159,6 +163,33 @@ impl Reader {
         }
         position.scanned = batch.filled;
         Ok(())
+    }
+
+    /// The same for the most common case, where there is nothing to look for inside records: one tight loop.
+    fn take_whole_records(
+        &mut self,
+        terminator: u8,
+        position: &mut Position<'_>,
+        batch: &mut Batch,
+    ) -> Result<(), HungUp> {
+        let hash_function = self.hash_function;
+        loop {
+            let Batch { buffer, filled, ends, hashes, .. } = batch;
+            let mut start = ends.last().copied().unwrap_or(0);
+            let unscanned = &buffer[position.scanned..*filled];
+            for at in memchr_iter(terminator, unscanned).take(MAX_RECORDS - ends.len()) {
+                let end = position.scanned + at + 1;
+                hashes.push(hash_function.hash(&buffer[start..end - 1]));
+                ends.push(end);
+                start = end;
+            }
+            if !batch.is_full() {
+                position.scanned = batch.filled;
+                return Ok(());
+            }
+            self.hand_over(batch)?;
+            position.scanned = 0;
+        }
     }
 
     #[inline]

@@ -65,7 +65,7 @@ fn text(filter: &Filter) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: String| {
         // Writing to a string does not fail.
-        let _ = writeln!(text, "{name:<20} {value}");
+        let _ = writeln!(text, "{}", format!("{name:<15} {value}").trim_end());
     };
     line("promise", format!("never forgets {}", describe_window(&plan.window)));
     line("", format!("mistakes at most {:.3e} of new records for repeats", plan.false_positive_rate));
@@ -84,9 +84,9 @@ fn text(filter: &Filter) -> String {
         line("overloaded", format!("{} generations", statistics.overloaded_generations));
     }
     line("", String::new());
-    line("segment, newest first", "fill".into());
+    line("segment", "fill, newest first".into());
     for (age, (fill, items)) in statistics.fill_by_age.iter().zip(&statistics.items_by_age).enumerate() {
-        line(&format!("{age:>4}"), format!("{} {:5.1}%  {}", bar(*fill), fill * 100.0, describe_ages(items)));
+        line(&format!("{age:>7}"), format!("{} {:5.1}%  {}", bar(*fill), fill * 100.0, describe_ages(items)));
     }
     text
 }

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 
 /// Have I seen this lately? Answered for an endless stream, in fixed memory
 #[derive(Parser, Debug)]
-#[command(name = "lately", version, about, disable_help_subcommand = true)]
+#[command(name = "lately", version, disable_help_subcommand = true)]
 pub(crate) struct Lately {
     #[command(subcommand)]
     command: Command,

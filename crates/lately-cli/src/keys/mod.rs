@@ -58,6 +58,11 @@ impl Keys {
         Self { format, values, key_slots, time, joined: Vec::new(), terminator }
     }
 
+    /// Nothing is looked for inside records: each is its own key, without its terminator.
+    pub(crate) fn are_whole_records(&self) -> bool {
+        self.format.is_none()
+    }
+
     /// CSV begins with a record that only names the columns.
     pub(crate) fn has_header(&self) -> bool {
         matches!(self.format, Some(Format::Csv(_)))

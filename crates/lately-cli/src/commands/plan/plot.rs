@@ -12,10 +12,10 @@ const RIGHT: f64 = 110.0;
 const TOP: f64 = 48.0;
 const BOTTOM: f64 = 56.0;
 
-/// Slacks at which plans are made, evenly spaced on a logarithmic axis.
-const LEAST_SLACK: f64 = 0.01;
-const MOST_SLACK: f64 = 1.0;
-const POINTS: u32 = 24;
+/// Slacks at which plans are made, and the ends of the axis.
+const SLACKS: [f64; 11] = [0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0];
+const LEAST_SLACK: f64 = SLACKS[0];
+const MOST_SLACK: f64 = SLACKS[SLACKS.len() - 1];
 
 const LAYOUTS: [(LayoutName, &str, &str); 3] = [
     (LayoutName::Slices, "slices", "#0b6e4f"),
@@ -27,7 +27,7 @@ const LAYOUTS: [(LayoutName, &str, &str); 3] = [
 type Curve = Vec<(f64, f64)>;
 
 pub(super) fn svg(promise: &Promise) -> Result<String, Failure> {
-    let curves: Vec<Curve> = LAYOUTS.iter().map(|(layout, ..)| frontier(promise, *layout)).collect();
+    let curves = frontiers(promise);
     let most = curves.iter().flatten().map(|(_, bits)| *bits).fold(0.0, f64::max);
     // Nothing can be planned: say why, in the library's words.
     let plan = promise.builder().plan()?;
@@ -91,10 +91,17 @@ fn x(slack: f64) -> f64 {
     LEFT + share * (WIDTH - LEFT - RIGHT)
 }
 
+/// Planning takes a while, so all layouts are planned at once.
+fn frontiers(promise: &Promise) -> Vec<Curve> {
+    std::thread::scope(|scope| {
+        let threads = LAYOUTS.map(|(layout, ..)| scope.spawn(move || frontier(promise, layout)));
+        let curves = threads.into_iter().map(|thread| thread.join());
+        curves.map(|curve| curve.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    })
+}
+
 /// The least memory of a layout at each slack it can keep.
 fn frontier(promise: &Promise, layout: LayoutName) -> Curve {
-    let slacks = (0..=POINTS)
-        .map(|point| LEAST_SLACK * (MOST_SLACK / LEAST_SLACK).powf(f64::from(point) / f64::from(POINTS)));
     let asked = |slack: f64| Promise {
         slack: Some(slack),
         layout: Some(layout),
@@ -103,7 +110,8 @@ fn frontier(promise: &Promise, layout: LayoutName) -> Curve {
         ..promise.clone()
     };
     let mut least = f64::INFINITY;
-    let mut curve: Curve = slacks
+    let mut curve: Curve = SLACKS
+        .into_iter()
         .filter_map(|slack| asked(slack).builder().plan().ok().map(|plan| (slack, plan.bits_per_item)))
         .collect();
     // What keeps less slack keeps more as well; the planner's tolerance of a few percent is not worth drawing.
