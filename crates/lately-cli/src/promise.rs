@@ -22,7 +22,7 @@ pub(crate) struct Promise {
     #[arg(long, value_name = "SPAN", value_parser = units::span, requires = "capacity")]
     pub(crate) within: Option<Duration>,
     /// The most records expected in one SPAN; if more come, more strangers are mistaken for repeats
-    #[arg(long, value_name = "N", value_parser = units::count, requires = "within")]
+    #[arg(long, value_name = "N", value_parser = units::count, requires = "within", conflicts_with = "window")]
     pub(crate) capacity: Option<u64>,
     /// How often a new record may be mistaken for a repeat [default: 1e-4, or with --max-memory the best that fits]
     #[arg(long, value_name = "RATE")]

@@ -58,7 +58,7 @@ pub(crate) struct Dedup {
 #[command(next_help_heading = "Window")]
 struct TimeArgs {
     /// The time is in the record, not on the clock: a field's number, or with --csv a column, with --json a path
-    #[arg(long, value_name = "FIELD", requires = "within")]
+    #[arg(long, value_name = "FIELD", requires = "within", conflicts_with = "window")]
     time_field: Option<String>,
     /// How that time is written
     #[arg(long, value_name = "UNIT", default_value = "auto", requires = "time_field")]

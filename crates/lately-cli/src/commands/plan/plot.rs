@@ -13,7 +13,7 @@ const TOP: f64 = 48.0;
 const BOTTOM: f64 = 56.0;
 
 /// Slacks at which plans are made, and the ends of the axis.
-const SLACKS: [f64; 11] = [0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0];
+const SLACKS: [f64; 7] = [0.02, 0.03, 0.05, 0.07, 0.1, 0.2, 0.5];
 const LEAST_SLACK: f64 = SLACKS[0];
 const MOST_SLACK: f64 = SLACKS[SLACKS.len() - 1];
 
@@ -51,7 +51,7 @@ pub(super) fn svg(promise: &Promise) -> Result<String, Failure> {
     );
     element(format!(r#"<text x="{LEFT}" y="24" font-size="15">{title}</text>"#));
     let (left, right, bottom) = (LEFT, WIDTH - RIGHT, HEIGHT - BOTTOM);
-    for slack in [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0] {
+    for slack in SLACKS {
         let at = x(slack);
         element(format!(r##"<line x1="{at:.1}" y1="{TOP}" x2="{at:.1}" y2="{bottom}" stroke="#e4e4e4"/>"##));
         element(format!(r#"<text x="{at:.1}" y="{}" text-anchor="middle">{slack}</text>"#, bottom + 18.0));
@@ -95,7 +95,7 @@ fn x(slack: f64) -> f64 {
 fn frontiers(promise: &Promise) -> Vec<Curve> {
     std::thread::scope(|scope| {
         let threads = LAYOUTS.map(|(layout, ..)| scope.spawn(move || frontier(promise, layout)));
-        let curves = threads.into_iter().map(|thread| thread.join());
+        let curves = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
         curves.map(|curve| curve.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
     })
 }
