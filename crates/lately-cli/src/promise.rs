@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use clap::{ArgGroup, Args, ValueEnum};
-use lately::{Builder, ConfigError, Filter, Layout, Plan, Prefer, Window};
+use lately::{Builder, ConfigError, Filter, Layout, MIN_RATE, Plan, Prefer, Window};
 
 use crate::failure::Failure;
 use crate::units::{self, human_bytes, human_span};
@@ -25,10 +25,10 @@ pub(crate) struct Promise {
     #[arg(long, value_name = "N", value_parser = units::count, requires = "within", conflicts_with = "window")]
     pub(crate) capacity: Option<u64>,
     /// How often a new record may be mistaken for a repeat [default: 1e-4, or with --max-memory the best that fits]
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", value_parser = rate)]
     pub(crate) fp: Option<f64>,
     /// The most records beyond the window that may still be remembered, as a share of it [default: aims at 0.2]
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = slack)]
     pub(crate) slack: Option<f64>,
     /// Fail rather than take more memory than this (64MiB, 1GB)
     #[arg(long, value_name = "BYTES", value_parser = units::bytes)]
@@ -191,6 +191,19 @@ impl Promise {
         }
         Ok(())
     }
+}
+
+/// Checked here as well as by the library, because a stored filter is not planned again.
+fn rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse().ok().filter(|rate| (MIN_RATE..1.0).contains(rate));
+    rate.ok_or_else(|| {
+        format!("not a rate that can be promised; ask for at least {MIN_RATE:e} and less than 1")
+    })
+}
+
+fn slack(text: &str) -> Result<f64, String> {
+    let slack = text.parse().ok().filter(|slack: &f64| *slack > 0.0 && slack.is_finite());
+    slack.ok_or_else(|| "not a share of the window; ask for more than 0, for example 0.1".into())
 }
 
 fn span_name(span: Option<Duration>) -> String {

@@ -5,7 +5,10 @@
 //! read brings more.
 
 use std::io::{self, Read as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
 use lately::HashFunction;
@@ -39,6 +42,37 @@ pub(crate) enum Event {
     Stop(i32),
 }
 
+/// How the two threads agree on the end when a signal asks for it: all that has been read is decided, nothing more is read.
+#[derive(Debug, Default)]
+pub(crate) struct Ending {
+    /// No further read is to begin.
+    is_wanted: AtomicBool,
+    /// The reader is in a read, or about to begin one; all it has read before was handed over.
+    is_waiting: AtomicBool,
+}
+
+impl Ending {
+    pub(crate) fn ask_for(&self) {
+        self.is_wanted.store(true, Ordering::SeqCst);
+    }
+
+    /// Nothing is on its way that is not in the channel already.
+    pub(crate) fn has_nothing_in_hand(&self) -> bool {
+        self.is_waiting.load(Ordering::SeqCst)
+    }
+
+    /// Runs a read, unless the end is wanted.
+    fn read(&self, read: impl FnOnce() -> io::Result<usize>) -> Option<io::Result<usize>> {
+        self.is_waiting.store(true, Ordering::SeqCst);
+        if self.is_wanted.load(Ordering::SeqCst) {
+            return None;
+        }
+        let result = read();
+        self.is_waiting.store(false, Ordering::SeqCst);
+        Some(result)
+    }
+}
+
 pub(crate) struct Reader {
     pub(crate) inputs: Inputs,
     pub(crate) splitter: Splitter,
@@ -46,6 +80,7 @@ pub(crate) struct Reader {
     pub(crate) missing: Missing,
     pub(crate) hash_function: HashFunction,
     pub(crate) events: Sender<Event>,
+    pub(crate) ending: Arc<Ending>,
     /// Batches that are free again.
     pub(crate) free: Receiver<Batch>,
 }
@@ -59,7 +94,7 @@ struct Position<'a> {
     scanned: usize,
 }
 
-/// The other side is gone: it knows why.
+/// The other side wants no more: it knows why.
 struct HungUp;
 
 enum Ended {
@@ -81,8 +116,11 @@ impl From<Failure> for Ended {
 
 impl Reader {
     pub(crate) fn run(mut self) {
-        // Whoever hears of an end that was sent to nobody?
-        let _ = match self.read_all() {
+        // A panic has printed itself; the other side must not wait for us for ever.
+        let result = catch_unwind(AssertUnwindSafe(|| self.read_all()));
+        let result = result.unwrap_or_else(|_| Err(Failure::other("reading ended unexpectedly").into()));
+        // Who would hear of an end that was sent to nobody?
+        let _ = match result {
             Ok(()) => self.events.send(Event::End),
             Err(Ended::Failed(failure)) => self.events.send(Event::Failed(failure)),
             Err(Ended::HungUp) => Ok(()),
@@ -117,10 +155,13 @@ impl Reader {
     ) -> Result<(), Ended> {
         let mut file = input::open(position.path)?;
         loop {
-            let read = match file.read(batch.room()) {
-                Ok(read) => read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(Failure::reading(&input::name_of(position.path), &error).into()),
+            let read = match self.ending.read(|| file.read(batch.room())) {
+                None => return Err(Ended::HungUp),
+                Some(Ok(read)) => read,
+                Some(Err(error)) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Some(Err(error)) => {
+                    return Err(Failure::reading(&input::name_of(position.path), &error).into());
+                }
             };
             batch.filled += read;
             if read == 0 && batch.filled > batch.complete() {

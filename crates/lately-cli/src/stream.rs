@@ -1,6 +1,8 @@
 //! A run over a stream: one thread reads and hashes, this one asks the filter and writes.
 
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::Duration;
 
 use clap::Args;
 use indicatif::ProgressBar;
@@ -11,7 +13,7 @@ use crate::failure::Failure;
 use crate::input::Inputs;
 use crate::keys::{CsvColumns, Delimiter, Fields, Format, JsonPaths, Keys};
 use crate::output::Output;
-use crate::reader::{Event, Missing, Reader};
+use crate::reader::{Ending, Event, Missing, Reader};
 use crate::records::{CsvSplitter, Splitter};
 use crate::sieve::Sieve;
 use crate::signals;
@@ -109,6 +111,7 @@ fn delimiter(text: &str) -> Result<u8, String> {
 pub(crate) struct Source {
     events: Receiver<Event>,
     free: mpsc::Sender<Batch>,
+    ending: Arc<Ending>,
 }
 
 impl Source {
@@ -128,6 +131,7 @@ impl Source {
         let splitter = records.splitter();
         let keys = records.keys(time, splitter.terminator())?;
         signals::forward_to(sender.clone())?;
+        let ending = Arc::new(Ending::default());
         let reader = Reader {
             inputs,
             splitter,
@@ -135,10 +139,11 @@ impl Source {
             missing: records.missing,
             hash_function,
             events: sender,
+            ending: Arc::clone(&ending),
             free: recycled,
         };
         std::thread::spawn(move || reader.run());
-        Ok(Self { events, free })
+        Ok(Self { events, free, ending })
     }
 
     /// Runs the stream to its end, or to whatever ends it. However it ends, every record that `sieve` has counted has been
@@ -150,10 +155,12 @@ impl Source {
         mut state: Option<&mut StateFile>,
         progress: &ProgressBar,
     ) -> Result<(), StreamEnd> {
+        let mut stopped_by = None;
         loop {
-            let event = match state.as_ref().and_then(|state| state.until_checkpoint()) {
-                Some(patience) => self.events.recv_timeout(patience),
-                None => self.events.recv().map_err(RecvTimeoutError::from),
+            let event = match (stopped_by, state.as_ref().and_then(|state| state.until_checkpoint())) {
+                (Some(_), _) => self.next_of_the_last(),
+                (None, Some(patience)) => self.events.recv_timeout(patience),
+                (None, None) => self.events.recv().map_err(RecvTimeoutError::from),
             };
             match event {
                 Ok(Event::Batch(batch)) => {
@@ -168,14 +175,30 @@ impl Source {
                 }
                 Ok(Event::End) => return Ok(()),
                 Ok(Event::Failed(failure)) => return Err(StreamEnd::InputFailed(failure)),
-                Ok(Event::Stop(signal)) => return Err(StreamEnd::Stopped(signal)),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(StreamEnd::InputFailed(Failure::other("the reading thread has died")));
+                Ok(Event::Stop(signal)) => {
+                    self.ending.ask_for();
+                    stopped_by = Some(signal);
+                }
+                Err(_) => {
+                    if let Some(signal) = stopped_by {
+                        return Err(StreamEnd::Stopped(signal));
+                    }
                 }
             }
             if let Some(state) = &mut state {
                 state.checkpoint_if_due(&sieve.filter, || output.durable());
+            }
+        }
+    }
+
+    /// After a signal: what has been read before it, and then nothing.
+    fn next_of_the_last(&self) -> Result<Event, RecvTimeoutError> {
+        loop {
+            let has_nothing_in_hand = self.ending.has_nothing_in_hand();
+            match self.events.recv_timeout(Duration::from_millis(1)) {
+                // Looked at before the channel was: whatever was in hand then would have come.
+                Err(RecvTimeoutError::Timeout) if !has_nothing_in_hand => {}
+                event => return event,
             }
         }
     }

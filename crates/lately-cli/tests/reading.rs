@@ -80,7 +80,7 @@ fn more_records_than_a_batch_holds() {
     assert_eq!(missing, "records 300000\nunique 0\nduplicates 0\nmissing 300000\n");
     let numbers = numbers(0..100_000);
     for options in ["", "--csv", "--field 1", "--json x"] {
-        let output = answer(&format!("dedup --window 200k --fp 1e-9 --layout slices {options}"), &numbers);
+        let output = answer(&format!("dedup --window 200k --fp 1e-7 --layout blocks {options}"), &numbers);
         assert!(output == numbers, "{options}");
     }
 }

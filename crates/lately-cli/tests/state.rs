@@ -136,6 +136,28 @@ fn signals_end_in_order() {
 }
 
 #[test]
+fn a_signal_in_full_flow_loses_nothing_that_was_read() {
+    let directory = Directory::new("flow");
+    let input = directory.file("input", numbers(0..2_000_000));
+    for round in 0..10_u64 {
+        let state = directory.name(&format!("state{round}"));
+        let line = format!("dedup --window 100k --emit tagged --checkpoint 0 --state {state}");
+        let mut child = spawn(&mut lately(words(&format!("{line} {input} -"))));
+        let held_open = stdin_of(&mut child);
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        stdout.read_line(&mut String::new()).unwrap();
+        let collector = std::thread::spawn(move || 1 + stdout.lines().map_while(Result::ok).count() as u64);
+        std::thread::sleep(Duration::from_millis(3 * round));
+        kill(&child, Signal::TERM);
+        assert_eq!(child.wait().unwrap().code(), Some(143));
+        drop(held_open);
+        let written = collector.join().unwrap();
+        let known = Filter::load(&state).unwrap().statistics().inserts;
+        assert_eq!(known, written, "round {round}: what is known has come out, and the other way round");
+    }
+}
+
+#[test]
 fn a_second_signal_ends_at_once() {
     let mut child = spawn(&mut lately(words("dedup --window 1000 --fp 1e-3")));
     // More than a pipe holds, and nobody reads: it is stuck in a write.

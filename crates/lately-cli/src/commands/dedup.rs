@@ -113,7 +113,6 @@ struct StateArgs {
 
 impl Dedup {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let started = Instant::now();
         let inputs = Inputs::new(&self.files)?;
         let builder = self.promise.builder();
         let mut state = self.open_state()?;
@@ -140,6 +139,7 @@ impl Dedup {
         };
         let mut output = Output::new(self.emit())?;
         let progress = progress::bar(inputs.total_bytes(), !self.output.count);
+        let started = Instant::now();
         let source = Source::start(inputs, &self.records, time_field, filter.hash_function())?;
         let mut sieve = Sieve::new(filter, operation, clock, self.records.missing);
         let ended = source.run(&mut sieve, &mut output, state.as_mut(), &progress);
