@@ -138,7 +138,7 @@ fn signals_end_in_order() {
 #[test]
 fn a_signal_in_full_flow_loses_nothing_that_was_read() {
     let directory = Directory::new("flow");
-    let input = directory.file("input", numbers(0..2_000_000));
+    let input = directory.file("input", numbers(0..500_000));
     for round in 0..10_u64 {
         let state = directory.name(&format!("state{round}"));
         let line = format!("dedup --window 100k --emit tagged --checkpoint 0 --state {state}");
