@@ -1,28 +1,87 @@
-//! The lab: `cargo run --release -p lately-lab -- bench [--quick] [--json] [--only=NAME]`.
+//! The lab, where claims are earned: the paper's tables and figures, the race of all sliding-window filters it names, and
+//! benchmarks; and the log that `benchmarks/cli.sh` measures the command-line tool with.
 
 mod bench;
+mod log;
+mod parallel;
+mod race;
+mod report;
+mod reproduce;
+mod rivals;
 
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: lately-lab bench [--quick] [--json] [--only=NAME]";
+use clap::Parser;
 
-/// Only contenders with this in their name.
-const ONLY: &str = "--only=";
+/// Where lately's claims are earned.
+#[derive(Parser)]
+enum Command {
+    /// Recomputes and measures the paper's tables and figures
+    Reproduce {
+        /// Where report.html, tables.json and one CSV per figure go
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+    },
+    /// Races every sliding-window filter the paper names, with the same memory on the same streams
+    Race {
+        /// Where race.json and report.html go
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+        /// Smaller windows and shorter streams: two minutes
+        #[arg(long)]
+        quick: bool,
+    },
+    /// Times our layouts against peers, in one process, round by round
+    Bench {
+        /// Two windows and fewer rounds
+        #[arg(long)]
+        quick: bool,
+        /// For machines to read
+        #[arg(long)]
+        json: bool,
+        /// Only contenders with this in their name
+        #[arg(long, value_name = "NAME", default_value = "")]
+        only: String,
+    },
+    /// Prints a log to deduplicate
+    Log {
+        lines: u64,
+    },
+    /// Says what an exact window says about the output of `lately dedup --emit tagged`
+    Judge {
+        file: PathBuf,
+        window: u64,
+    },
+}
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let is_known =
-        |argument: &String| argument == "--quick" || argument == "--json" || argument.starts_with(ONLY);
-    match arguments.split_first() {
-        Some((command, options)) if command == "bench" && options.iter().all(is_known) => {
-            let has = |option: &str| options.iter().any(|given| given == option);
-            let only = options.iter().find_map(|given| given.strip_prefix(ONLY)).unwrap_or("");
-            bench::run(has("--quick"), has("--json"), only);
-            ExitCode::SUCCESS
+    let done = match Command::parse() {
+        Command::Reproduce { out } => reproduce::run(&out),
+        Command::Race { out, quick } => race::run(&out, quick),
+        Command::Bench { quick, json, only } => {
+            bench::run(quick, json, &only);
+            Ok(())
         }
-        _ => {
-            eprintln!("{USAGE}");
-            ExitCode::from(2)
+        Command::Log { lines } => log::generate(lines, io::stdout().lock()),
+        Command::Judge { file, window } => judge(&file, window),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("lately-lab: {error}");
+            ExitCode::FAILURE
         }
+    }
+}
+
+fn judge(file: &Path, window: u64) -> io::Result<()> {
+    let log::Verdict { lines, missed, fresh, mistaken } = log::judge(file, window)?;
+    println!("{{\"lines\":{lines},\"missed\":{missed},\"fresh\":{fresh},\"mistaken\":{mistaken}}}");
+    if missed > 0 {
+        Err(io::Error::other(format!("{missed} repeats within the window were missed")))
+    } else {
+        Ok(())
     }
 }

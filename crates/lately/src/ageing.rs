@@ -163,6 +163,12 @@ impl Ageing {
         }
     }
 
+    /// The first millisecond of the next generation; `None` while no clock drives the ring.
+    pub(crate) fn next_generation_ms(&self, ring: &Ring) -> Option<u64> {
+        let clock = self.generation_clock(ring)?;
+        self.latest_ms.map(|latest| clock.end_of(clock.generation_at(latest)))
+    }
+
     /// When generations that begin now begin, by the caller's clock.
     pub(crate) fn now_or_zero(&self) -> u64 {
         self.latest_ms.unwrap_or(0)

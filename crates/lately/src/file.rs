@@ -3,10 +3,11 @@
 use std::ffi::OsString;
 use std::format;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::string::ToString;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::vec::Vec;
 
 use crate::error::SnapshotError;
 use crate::filter::Filter;
@@ -31,8 +32,23 @@ impl Filter {
     /// If the system refuses. The old file is then as it was, unless only the last step failed, the syncing of the
     /// directory.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SnapshotError> {
+        self.start_save(path)?.finish()
+    }
+
+    /// The first half of [`save`](Self::save): writes a snapshot beside the file, without a second copy of the filter in
+    /// memory. [`PendingSave::finish`] puts it in its place; that takes long, but no longer needs the filter, so another
+    /// thread may do it while this one goes on.
+    ///
+    /// # Errors
+    /// If the system refuses. The old file is then as it was.
+    pub fn start_save(&self, path: impl AsRef<Path>) -> Result<PendingSave, SnapshotError> {
         let path = path.as_ref();
-        replace(path, &self.to_bytes()).map_err(|source| at(path, source))
+        PendingSave::create(path)
+            .and_then(|mut pending| {
+                self.write_snapshot(|piece| pending.file.write_all(piece))?;
+                Ok(pending)
+            })
+            .map_err(|source| at(path, source))
     }
 
     /// Loads a snapshot that [`save`](Self::save) wrote, or the bytes of [`to_bytes`](Self::to_bytes).
@@ -41,7 +57,20 @@ impl Filter {
     /// If the file cannot be read or does not hold exactly one undamaged snapshot.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, SnapshotError> {
         let path = path.as_ref();
-        Self::from_bytes(&fs::read(path).map_err(|source| at(path, source))?)
+        let read = || {
+            let mut file = File::open(path)?;
+            let metadata = file.metadata()?;
+            Ok(if metadata.is_file() {
+                let fill = |piece: &mut [u8]| file.read_exact(piece).map_err(|source| at(path, source));
+                Self::read_snapshot(metadata.len(), fill)
+            } else {
+                // Only of a file is the length known beforehand.
+                let mut bytes = Vec::new();
+                file.read_to_end(&mut bytes)?;
+                Self::from_bytes(&bytes)
+            })
+        };
+        read().map_err(|source| at(path, source))?
     }
 }
 
@@ -49,36 +78,82 @@ fn at(path: &Path, source: io::Error) -> SnapshotError {
     SnapshotError::Io { path: path.display().to_string(), source }
 }
 
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // A link to a file stays a link: what it points to is replaced.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    let (temporary, file) = create_beside(&target)?;
-    let written = write_synced(file, bytes, &target).and_then(|()| fs::rename(&temporary, &target));
-    if written.is_err() {
-        // The first error is the one to report.
-        let _ = fs::remove_file(&temporary);
-    }
-    written.and_then(|()| sync_directory(&target))
+/// A snapshot that is written, but not in its place yet; made by [`Filter::start_save`]. Dropped, it is as if it had never
+/// been.
+#[derive(Debug)]
+#[must_use = "a snapshot that is not finished is not saved"]
+pub struct PendingSave {
+    file: File,
+    temporary: PathBuf,
+    target: PathBuf,
 }
 
-fn write_synced(mut file: File, bytes: &[u8], target: &Path) -> io::Result<()> {
-    if let Ok(existing) = fs::metadata(target) {
-        file.set_permissions(existing.permissions())?;
+impl PendingSave {
+    fn create(path: &Path) -> io::Result<Self> {
+        // A link to a file stays a link: what it points to is replaced.
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let (temporary, file) = create_beside(&target)?;
+        let pending = Self { file, temporary, target };
+        if let Ok(existing) = fs::metadata(&pending.target) {
+            pending.file.set_permissions(existing.permissions())?;
+        }
+        Ok(pending)
     }
-    file.write_all(bytes)?;
-    file.sync_all()
+
+    /// Removes what saves to this file have left beside it that were killed before they finished. Only for callers who
+    /// know that no save to it is under way, for example because they hold a lock.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn remove_abandoned(path: impl AsRef<Path>) -> Result<(), SnapshotError> {
+        let path = path.as_ref();
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let remove = || {
+            let prefix = temporary_prefix(&target)?;
+            for entry in fs::read_dir(directory_of(&target))? {
+                let entry = entry?;
+                let name = entry.file_name();
+                let middle = name.as_encoded_bytes().strip_prefix(prefix.as_encoded_bytes());
+                let numbers = middle.and_then(|middle| middle.strip_suffix(b".tmp"));
+                if numbers.is_some_and(|n| n.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')) {
+                    fs::remove_file(entry.path())?;
+                }
+            }
+            Ok(())
+        };
+        remove().map_err(|source| at(path, source))
+    }
+
+    /// Makes the snapshot durable and puts it in the place of the old one.
+    ///
+    /// # Errors
+    /// If the system refuses. The old file is then as it was, unless only the last step failed, the syncing of the
+    /// directory.
+    pub fn finish(self) -> Result<(), SnapshotError> {
+        let replace = || {
+            self.file.sync_all()?;
+            fs::rename(&self.temporary, &self.target)?;
+            sync_directory(&self.target)
+        };
+        replace().map_err(|source| at(&self.target, source))
+    }
+}
+
+impl Drop for PendingSave {
+    /// What was not renamed is of no use to anybody; after a rename the name no longer exists.
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.temporary);
+    }
 }
 
 /// A new file in the same directory, so that the rename stays within one file system. A name that is taken, by another
 /// save or left by a crash, is not touched.
 fn create_beside(target: &Path) -> io::Result<(PathBuf, File)> {
     static SAVES: AtomicU64 = AtomicU64::new(0);
-    let name =
-        target.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a file name"))?;
+    let prefix = temporary_prefix(target)?;
     loop {
-        let mut temporary = OsString::from(".");
-        temporary.push(name);
-        temporary.push(format!(".{}.{}.tmp", std::process::id(), SAVES.fetch_add(1, Ordering::Relaxed)));
+        let mut temporary = prefix.clone();
+        temporary.push(format!("{}.{}.tmp", std::process::id(), SAVES.fetch_add(1, Ordering::Relaxed)));
         let temporary = target.with_file_name(temporary);
         match new_private_file().open(&temporary) {
             Ok(file) => return Ok((temporary, file)),
@@ -86,6 +161,20 @@ fn create_beside(target: &Path) -> io::Result<(PathBuf, File)> {
             Err(error) => return Err(error),
         }
     }
+}
+
+/// How the names of a file's temporary files begin; two numbers and `.tmp` follow.
+fn temporary_prefix(target: &Path) -> io::Result<OsString> {
+    let name =
+        target.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a file name"))?;
+    let mut prefix = OsString::from(".");
+    prefix.push(name);
+    prefix.push(".");
+    Ok(prefix)
+}
+
+fn directory_of(target: &Path) -> &Path {
+    target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// A snapshot may hold a secret key: only its owner may read it, unless the file it replaces says otherwise.
@@ -100,9 +189,7 @@ fn new_private_file() -> OpenOptions {
 /// Makes the rename itself durable. Only Unix lets a directory be opened and synced.
 fn sync_directory(target: &Path) -> io::Result<()> {
     if cfg!(unix) {
-        let directory =
-            target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        File::open(directory)?.sync_all()?;
+        File::open(directory_of(target))?.sync_all()?;
     }
     Ok(())
 }

@@ -96,9 +96,11 @@ mod window;
 pub use ageing::AgeRange;
 pub use builder::Builder;
 pub use error::{ConfigError, SnapshotError};
+#[cfg(feature = "std")]
+pub use file::PendingSave;
 pub use filter::Filter;
 pub use hash::HashFunction;
-pub use plan::{DEFAULT_SLACK, MAX_WINDOW, MIN_RATE, Plan, Prefer};
+pub use plan::{DEFAULT_SLACK, MAX_WINDOW, MIN_RATE, Plan, Prefer, shard_window};
 pub use shape::{Layout, MAX_PARTS, MAX_SEGMENTS, Segment, Shape};
 #[cfg(feature = "std")]
 pub use shared::SharedFilter;

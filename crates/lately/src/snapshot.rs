@@ -1,11 +1,13 @@
 //! A filter as bytes, and back. FORMAT.md describes the format field by field; this file is its only code.
 //!
 //! Decoding trusts nothing: lengths are checked before anything is allocated, every field before it is used, and the
-//! checksum before a filter is made.
+//! checksum before a filter is handed out.
 
+use alloc::vec;
 use alloc::vec::Vec;
+use core::convert::Infallible;
 
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::Xxh3;
 
 use crate::ageing::{Ageing, GenerationStart};
 use crate::error::SnapshotError;
@@ -22,6 +24,8 @@ const MAGIC: [u8; 8] = *b"LATELY\r\n";
 pub const FORMAT_VERSION: u32 = 1;
 const HEADER_BYTES: usize = 144;
 const CHECKSUM_BYTES: usize = 8;
+/// Words are written and read in pieces of so many.
+const PIECE_WORDS: usize = 8192;
 /// Counters beyond this are no counters; it keeps all arithmetic on them from overflowing.
 const MAX_COUNT: u64 = 1 << 62;
 
@@ -38,9 +42,37 @@ impl Filter {
     /// # Ok::<(), lately::ConfigError>(())
     /// ```
     pub fn to_bytes(&self) -> Vec<u8> {
-        let Self { dimensions, hash_function, ring, ageing, memory, instructions: _ } = self;
-        let words = memory.segments().words();
-        let mut out = Writer(Vec::with_capacity(snapshot_bytes(ageing.starts.len(), words.len())));
+        let words = self.memory.segments().words().len();
+        let mut bytes = Vec::with_capacity(snapshot_bytes(self.ageing.starts.len(), words));
+        let written: Result<(), Infallible> = self.write_snapshot(|piece| {
+            bytes.extend_from_slice(piece);
+            Ok(())
+        });
+        let Ok(()) = written;
+        bytes
+    }
+
+    /// The snapshot in pieces, so that nobody has to hold a second copy of the filter.
+    pub(crate) fn write_snapshot<E>(&self, mut sink: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        let mut checksum = Xxh3::new();
+        let mut checked = |piece: &[u8]| {
+            checksum.update(piece);
+            sink(piece)
+        };
+        checked(&self.snapshot_head())?;
+        let mut piece = Writer(Vec::with_capacity(PIECE_WORDS * 8));
+        for words in self.memory.segments().words().chunks(PIECE_WORDS) {
+            piece.0.clear();
+            words.iter().for_each(|&word| piece.u64(word));
+            checked(&piece.0)?;
+        }
+        sink(&checksum.digest().to_le_bytes())
+    }
+
+    /// Everything before the words.
+    fn snapshot_head(&self) -> Vec<u8> {
+        let Self { dimensions, hash_function, ring, ageing, .. } = self;
+        let mut out = Writer(Vec::with_capacity(snapshot_bytes(ageing.starts.len(), 0)));
         out.0.extend_from_slice(&MAGIC);
         out.u32(FORMAT_VERSION);
         let (layout, b, block_bits, row_bytes) = match dimensions.shape.segment {
@@ -83,8 +115,6 @@ impl Filter {
             out.u64(start.inserts);
             out.u64(start.millis);
         }
-        words.iter().for_each(|&word| out.u64(word));
-        out.u64(xxh3_64(&out.0));
         out.0
     }
 
@@ -93,14 +123,35 @@ impl Filter {
     /// # Errors
     /// If the bytes are not exactly one undamaged snapshot of a version this build reads.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
-        let truncated = |expected| SnapshotError::Truncated { expected, found: bytes.len() as u64 };
-        if !bytes.starts_with(&MAGIC[..bytes.len().min(MAGIC.len())]) {
+        let mut input = Reader(bytes);
+        Self::read_snapshot(bytes.len() as u64, |piece| {
+            input.fill(piece);
+            Ok(())
+        })
+    }
+
+    /// A filter from a snapshot of `len` bytes, which `fill` hands out in order, piece by piece.
+    pub(crate) fn read_snapshot(
+        len: u64,
+        mut fill: impl FnMut(&mut [u8]) -> Result<(), SnapshotError>,
+    ) -> Result<Self, SnapshotError> {
+        let truncated = |expected| SnapshotError::Truncated { expected, found: len };
+        let mut checksum = Xxh3::new();
+        let mut checked = |piece: &mut [u8]| {
+            fill(piece)?;
+            checksum.update(piece);
+            Ok(())
+        };
+        let mut header = [0; HEADER_BYTES];
+        let header = &mut header[..len.min(HEADER_BYTES as u64) as usize];
+        checked(header)?;
+        if !header.starts_with(&MAGIC[..header.len().min(MAGIC.len())]) {
             return Err(SnapshotError::Magic);
         }
-        if bytes.len() < HEADER_BYTES + CHECKSUM_BYTES {
+        if len < (HEADER_BYTES + CHECKSUM_BYTES) as u64 {
             return Err(truncated((HEADER_BYTES + CHECKSUM_BYTES) as u64));
         }
-        let mut input = Reader(&bytes[MAGIC.len()..]);
+        let mut input = Reader(&header[MAGIC.len()..]);
         let version = input.u32();
         if version != FORMAT_VERSION {
             return Err(SnapshotError::Version { found: version, supported: FORMAT_VERSION });
@@ -109,25 +160,37 @@ impl Filter {
         let Dimensions { shape, cells, memory_bytes, .. } = header.dimensions;
         // Checked before: the memory, and so the snapshot, can be counted.
         let words = layout::words(&shape, cells).unwrap_or(0);
-        let expected = snapshot_bytes(shape.segments() as usize, words as usize) as u64;
-        match (bytes.len() as u64).checked_sub(expected) {
+        let segments = shape.segments() as usize;
+        let expected = snapshot_bytes(segments, words as usize) as u64;
+        match len.checked_sub(expected) {
             None => return Err(truncated(expected)),
             Some(0) => {}
             Some(extra) => return Err(SnapshotError::TrailingBytes { extra }),
         }
-        let (content, checksum) = bytes.split_at(bytes.len() - CHECKSUM_BYTES);
-        let (found, computed) = (Reader(checksum).u64(), xxh3_64(content));
-        if found != computed {
-            return Err(SnapshotError::Checksum { found, computed });
-        }
 
+        // The snapshot is as long as its header says, so the memory that is asked for here was there to hold it.
+        let mut starts = vec![0; segments * size_of::<GenerationStart>()];
+        checked(&mut starts)?;
         let mut filter = Self::with_dimensions(header.dimensions, header.hash_function)
             .map_err(|_| SnapshotError::Allocation { bytes: memory_bytes })?;
         filter.ring =
             Ring::at_generation(shape.required_matches, shape.window_generations, header.generation);
-        header.restore_ageing(&mut filter.ageing, &filter.ring, &mut input)?;
+        let mut piece = vec![0; PIECE_WORDS * 8];
+        for words in filter.memory.segments_mut().words_mut().chunks_mut(PIECE_WORDS) {
+            let piece = &mut piece[..words.len() * 8];
+            checked(piece)?;
+            let mut input = Reader(piece);
+            words.iter_mut().for_each(|word| *word = input.u64());
+        }
+        let computed = checksum.digest();
+        let mut found = [0; CHECKSUM_BYTES];
+        fill(&mut found)?;
+        let found = u64::from_le_bytes(found);
+        if found != computed {
+            return Err(SnapshotError::Checksum { found, computed });
+        }
+        header.restore_ageing(&mut filter.ageing, &filter.ring, &mut Reader(&starts))?;
         let segments = filter.memory.segments_mut();
-        segments.words_mut().iter_mut().for_each(|word| *word = input.u64());
         segments.ring_was_set(&filter.ring);
         if segments.words_are_valid() { Ok(filter) } else { Err(SnapshotError::UnusedBits) }
     }
@@ -296,11 +359,15 @@ impl Writer {
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {
-    fn take<const N: usize>(&mut self) -> [u8; N] {
-        let mut bytes = [0; N];
-        let (head, rest) = self.0.split_at(N.min(self.0.len()));
+    fn fill(&mut self, bytes: &mut [u8]) {
+        let (head, rest) = self.0.split_at(bytes.len().min(self.0.len()));
         bytes[..head.len()].copy_from_slice(head);
         self.0 = rest;
+    }
+
+    fn take<const N: usize>(&mut self) -> [u8; N] {
+        let mut bytes = [0; N];
+        self.fill(&mut bytes);
         bytes
     }
 

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use crate::ageing::AgeRange;
 use crate::filter::Filter;
 use crate::ring::Age;
 use crate::window::Window;
@@ -17,6 +18,8 @@ pub struct Statistics {
     pub generation: u64,
     /// Share of set bits in each segment, newest first.
     pub fill_by_age: Vec<f64>,
+    /// How long ago the items of each segment were inserted, newest first.
+    pub items_by_age: Vec<AgeRange>,
     /// Probability, for the bits as they are, that an item never inserted is reported.
     pub estimated_false_positive_rate: f64,
     /// About how many different items the window holds. An item inserted again k or more generations later is counted
@@ -40,6 +43,7 @@ impl Statistics {
             inserts: ageing.inserts,
             generation: ring.generation(),
             fill_by_age: ring.ages().map(|age| segments.fill(ring, age)).collect(),
+            items_by_age: ring.ages().map(|age| items_of(filter, age)).collect(),
             estimated_false_positive_rate: segments.false_positive_rate(ring),
             estimated_distinct_items: distinct_items(filter),
             backward_steps: ageing.backward_steps,
@@ -48,6 +52,12 @@ impl Statistics {
             memory_bytes: dimensions.memory_bytes,
         }
     }
+}
+
+/// A segment was written during its own generation and the k - 1 after it.
+fn items_of(filter: &Filter, age: Age) -> AgeRange {
+    let youngest = age.0.saturating_sub(filter.ring.required_matches() - 1);
+    filter.ageing.age_range(&filter.ring, Age(youngest), age)
 }
 
 /// The segment of age a holds the generations a - k + 1 to a, so the segments of the ages l, l - k, l - 2k, ... hold

@@ -214,6 +214,59 @@ fn files_are_replaced_whole_and_leave_nothing_beside_them() {
 }
 
 #[test]
+fn a_save_takes_effect_when_it_is_finished_and_never_if_it_is_dropped() {
+    let directory = temporary_directory("pending");
+    let path = directory.join("seen.lately");
+    let mut filter = Filter::builder().window(100_000).false_positive_rate(0.01).build().unwrap();
+    filter.save(&path).unwrap();
+    let before = filter.clone();
+    filter.insert("later");
+    drop(filter.start_save(&path).unwrap());
+    assert!(Filter::load(&path).unwrap() == before);
+    assert_eq!(fs::read_dir(&directory).unwrap().count(), 1, "no temporary file stays");
+    let pending = filter.start_save(&path).unwrap();
+    let saved = filter.clone();
+    filter.insert("after the snapshot was taken");
+    std::thread::spawn(move || pending.finish()).join().unwrap().unwrap();
+    assert!(Filter::load(&path).unwrap() == saved);
+    assert_eq!(fs::read(&path).unwrap(), saved.to_bytes(), "a file is the snapshot's bytes");
+    fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn what_killed_saves_left_can_be_removed_and_nothing_else_is() {
+    let directory = temporary_directory("abandoned");
+    let path = directory.join("seen.lately");
+    let kept = ["seen.lately", ".seen.lately.tmp2", ".seen.lately.x.tmp", ".other.lately.1.2.tmp"];
+    kept.iter().for_each(|name| fs::write(directory.join(name), "").unwrap());
+    fs::write(directory.join(".seen.lately.17.4.tmp"), "left").unwrap();
+    lately::PendingSave::remove_abandoned(&path).unwrap();
+    assert!(kept.iter().all(|name| directory.join(name).exists()));
+    assert_eq!(fs::read_dir(&directory).unwrap().count(), kept.len());
+    fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn a_file_cut_off_or_damaged_is_refused_as_its_bytes_are() {
+    let directory = temporary_directory("damaged");
+    let path = directory.join("seen.lately");
+    let filter = Filter::builder().window(100_000).false_positive_rate(0.01).build().unwrap();
+    let bytes = filter.to_bytes();
+    for cut in [0, 4, 100, 151, 152, 500, bytes.len() / 2, bytes.len() - 1] {
+        fs::write(&path, &bytes[..cut]).unwrap();
+        assert!(matches!(Filter::load(&path), Err(SnapshotError::Truncated { .. })), "{cut} bytes");
+    }
+    for flipped in [200, bytes.len() / 2, bytes.len() - 1] {
+        let mut bytes = bytes.clone();
+        bytes[flipped] ^= 1;
+        fs::write(&path, &bytes).unwrap();
+        let loaded = Filter::load(&path);
+        assert!(matches!(loaded, Err(SnapshotError::Checksum { .. } | SnapshotError::Field { .. })));
+    }
+    fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
 fn a_temporary_file_left_by_a_crash_is_neither_used_nor_touched() {
     let directory = temporary_directory("crash");
     let path = directory.join("seen.lately");

@@ -90,6 +90,32 @@ fn many_small_steps_of_time_are_one_large_step() {
 }
 
 #[test]
+fn until_the_next_shift_the_time_may_be_told_before_each_item_or_before_the_first() {
+    for shape in shapes() {
+        let span = 10 * u64::from(shape.window_generations) + 3;
+        let mut filter = with_shape(&shape).time_window(Duration::from_millis(span), 1_000).build().unwrap();
+        assert_eq!(filter.next_shift_ms(), None, "no clock yet");
+        filter.advance_to(START);
+        for now in START..START + 3 * span {
+            let (next, before) = (filter.next_shift_ms().unwrap(), filter.statistics().generation);
+            filter.advance_to(now);
+            assert_eq!(filter.statistics().generation > before, now >= next, "{shape} at {now}");
+        }
+    }
+    let count = Filter::builder().window(100).shape(2, 3).build().unwrap();
+    assert_eq!(count.next_shift_ms(), None);
+}
+
+#[test]
+fn statistics_say_how_old_the_items_of_each_segment_are() {
+    let mut filter = Filter::builder().window(30).shape(2, 3).build().unwrap();
+    (0..45).for_each(|number| filter.insert(item(number)));
+    // Generations of 10: the newest holds 5, and a segment those of two.
+    let ages: Vec<_> = filter.statistics().items_by_age.into_iter().map(|age| age.inserts).collect();
+    assert_eq!(ages, [0..=4, 0..=14, 5..=24, 15..=34, 25..=44]);
+}
+
+#[test]
 fn items_inserted_before_the_clock_is_set_count_as_inserted_when_it_is() {
     let mut filter =
         Filter::builder().time_window(Duration::from_millis(100), 50).shape(2, 5).build().unwrap();

@@ -6,11 +6,13 @@
 mod dimensions;
 mod rows;
 mod search;
+mod shards;
 mod sizing;
 
 use alloc::vec::Vec;
 
 pub(crate) use dimensions::Dimensions;
+pub use shards::shard_window;
 
 use crate::error::ConfigError;
 use crate::model::{self, QueryAccesses};

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# Races `lately dedup` against awk and exact deduplicators in Rust on a generated log, after checking that the outputs agree.
+#   benchmarks/cli.sh [LINES] > record.json     20 million lines (1 GB) by default; needs about 3 GB of disk and of memory
+# RUNNER, if set, is a command that runs each measured one, for example `taskset -c 0,1`.
+# What is told on the way goes to standard error, the record to standard output. Everything else is temporary: peers are
+# installed into a temporary root and the log is removed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+lines=${1:-20000000}
+window=1000000
+rounds=3
+work=$(mktemp -d)
+export PATH=$PATH:$work/bin
+trap 'rm -rf "$work"' EXIT
+say() { printf '%s\n' "$*" >&2; }
+
+cargo build -q --release -p lately-cli -p lately-lab >&2
+lately=$PWD/target/release/lately
+lab=$PWD/target/release/lately-lab
+peers=()
+for peer in huniq runiq; do
+  if command -v "$peer" >/dev/null || cargo install -q --root "$work" "$peer" >&2; then
+    peers+=("$peer")
+  else
+    say "$peer cannot be built here"
+  fi
+done
+
+cd "$work"
+"$lab" log "$lines" > log
+say "$(wc -l < log) lines, $(wc -c < log) bytes"
+
+# Exact peers agree with each other; lately with an exact window, line by line, and with itself in each way of output.
+awk '!seen[$0]++' log > exact
+for peer in "${peers[@]}"; do
+  "$peer" < log | cmp - exact || { say "$peer does not agree with awk"; exit 1; }
+done
+"$lately" dedup --window $window --emit tagged --stats-json stats.json log > tagged
+verdict=$("$lab" judge tagged $window)
+say "against an exact window: $verdict"
+"$lately" dedup --window $window log | cmp - <(sed -n 's/^new\t//p' tagged)
+"$lately" dedup --window $window < log | cmp - <(sed -n 's/^new\t//p' tagged)
+rm tagged exact
+
+# Each contender once per round, in turn, so that a noisy moment hits all; the best of the rounds counts.
+declare -A best rss
+commands=(
+  "wc -l|wc -l log"
+  "cat|cat log"
+  "lately dedup|$lately dedup --window $window log"
+  "lately dedup, from a pipe|cat log \| $lately dedup --window $window"
+  "awk|awk '!seen[\$0]++' log"
+)
+for peer in "${peers[@]}"; do commands+=("$peer|$peer < log"); done
+for _ in $(seq $rounds); do
+  for entry in "${commands[@]}"; do
+    name=${entry%%|*}; command=${entry#*|}; command=${command//\\|/|}
+    ${RUNNER:-} /usr/bin/time -o time -f '%e %M' bash -c "$command > /dev/null"
+    read -r seconds kilobytes < time
+    if [ -z "${best[$name]:-}" ] || awk "BEGIN { exit !($seconds < ${best[$name]}) }"; then
+      best[$name]=$seconds; rss[$name]=$kilobytes
+    fi
+  done
+done
+
+memory=$(sed -n 's/.*"memory_bytes": \([0-9]*\).*/\1/p' stats.json)
+python3 - "$lines" "$(wc -c < log)" "$window" "$verdict" "$memory" <<PYTHON
+import json, os, platform, sys
+lines, size, window, verdict, memory = sys.argv[1:]
+figures = {$(for name in "${!best[@]}"; do printf '"%s": {"seconds": %s, "peak_kilobytes": %s}, ' "$name" "${best[$name]}" "${rss[$name]}"; done)}
+ours = figures["lately dedup"]["seconds"]
+floor = figures["wc -l"]["seconds"] + figures["cat"]["seconds"]
+record = {
+    "log": {"lines": int(lines), "bytes": int(size)}, "window": int(window), "cores": os.cpu_count(), "rounds": $rounds,
+    "agreement": json.loads(verdict), "plan_bytes": int(memory), "figures": figures,
+    "times_as_fast_as": {n: round(f["seconds"] / ours, 2) for n, f in figures.items() if not n.startswith("lately")},
+    "over_wc_and_cat": round(ours / floor, 2),
+    "peak_bytes_beyond_plan": figures["lately dedup"]["peak_kilobytes"] * 1024 - int(memory),
+}
+print(json.dumps(record, indent=2, sort_keys=True))
+PYTHON

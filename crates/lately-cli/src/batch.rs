@@ -1,0 +1,101 @@
+//! Many records on their way from the reader to the sieve.
+
+use std::ops::Range;
+
+/// How much is read at once. Long enough that system calls and handing over cost nothing, short enough for the cache.
+pub(crate) const BLOCK_BYTES: usize = 256 << 10;
+/// The most records in a batch, so that a stream of empty lines does not take more memory than others.
+pub(crate) const MAX_RECORDS: usize = 16 << 10;
+
+/// Complete records, side by side as they were read, with their keys' hashes.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    /// The first `filled` bytes are input. It only grows for a record that does not fit.
+    pub(crate) buffer: Vec<u8>,
+    pub(crate) filled: usize,
+    /// Where each record ends.
+    pub(crate) ends: Vec<usize>,
+    /// Of the records that have a key, in order.
+    pub(crate) hashes: Vec<u64>,
+    /// Of the same records, if they bring their times.
+    pub(crate) times: Vec<u64>,
+    /// The records that have no key, in order.
+    pub(crate) unkeyed: Vec<Unkeyed>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unkeyed {
+    pub(crate) record: usize,
+    pub(crate) kind: UnkeyedKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UnkeyedKind {
+    /// It should have had a key.
+    Missing,
+    /// The header of a CSV file.
+    Header,
+    /// The same header again, at the start of a later file.
+    RepeatedHeader,
+}
+
+impl Batch {
+    pub(crate) fn new() -> Self {
+        Self {
+            buffer: vec![0; BLOCK_BYTES],
+            filled: 0,
+            ends: Vec::new(),
+            hashes: Vec::new(),
+            times: Vec::new(),
+            unkeyed: Vec::new(),
+        }
+    }
+
+    /// Empties it. What an unusually long record has taken is given back.
+    pub(crate) fn clear(&mut self) {
+        if self.buffer.len() > 2 * BLOCK_BYTES {
+            self.buffer = vec![0; BLOCK_BYTES];
+        }
+        self.filled = 0;
+        self.ends.clear();
+        self.hashes.clear();
+        self.times.clear();
+        self.unkeyed.clear();
+    }
+
+    /// Appends bytes, and makes room for them.
+    pub(crate) fn append(&mut self, bytes: &[u8]) {
+        let end = self.filled + bytes.len();
+        if end > self.buffer.len() {
+            self.buffer.resize(end.max(BLOCK_BYTES), 0);
+        }
+        self.buffer[self.filled..end].copy_from_slice(bytes);
+        self.filled = end;
+    }
+
+    /// Where to read to: there is always room for a good part of a block.
+    pub(crate) fn room(&mut self) -> &mut [u8] {
+        if self.buffer.len() - self.filled < BLOCK_BYTES / 4 {
+            self.buffer.resize(2 * self.buffer.len(), 0);
+        }
+        &mut self.buffer[self.filled..]
+    }
+
+    /// The end of the last complete record.
+    pub(crate) fn complete(&self) -> usize {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.ends.len() >= MAX_RECORDS
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.buffer[..self.complete()]
+    }
+
+    pub(crate) fn range_of(&self, record: usize) -> Range<usize> {
+        let start = record.checked_sub(1).map_or(0, |before| self.ends[before]);
+        start..self.ends[record]
+    }
+}

@@ -1,0 +1,196 @@
+//! `lately dedup`: the stream without what was seen lately.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+use lately::Filter;
+
+use crate::failure::Failure;
+use crate::input::Inputs;
+use crate::output::{self, Emit, Output};
+use crate::progress;
+use crate::promise::Promise;
+use crate::sieve::{Clock, Operation, Sieve};
+use crate::state::StateFile;
+use crate::stream::{RecordArgs, Source, StreamEnd};
+use crate::summary::Summary;
+use crate::times::TimeUnit;
+use crate::units;
+
+const EXAMPLES: &str = "\
+Examples:
+  Lines of a log, without those among the last million:
+    lately dedup --window 1M access.log > once.log
+  At most one alert per host and check in ten minutes, across restarts:
+    tail -F alerts.tsv | lately dedup --within 10m --capacity 1M --field 2,3 --delimiter '\\t' \\
+      --refresh first --state alerts.lately
+  Webhook redeliveries, by the event's own time:
+    lately dedup --json event.id --within 24h --capacity 5M --time-field event.created hooks.jsonl
+  CSV, by two columns; what is left out, with a summary:
+    lately dedup --csv --column user,ts --window 1e6 --emit duplicates --stats clicks.csv
+  NUL-separated file names:
+    find . -print0 | lately dedup -0 --window 1M";
+
+/// Pass records through, without those seen lately
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Dedup {
+    /// What to read, one after the other; - is standard input, and so is nothing
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    promise: Promise,
+    #[command(flatten)]
+    time: TimeArgs,
+    /// What renews a record's place in the window
+    #[arg(long, value_name = "WHEN", default_value = "every", help_heading = "Window")]
+    refresh: Refresh,
+    #[command(flatten)]
+    records: RecordArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    state: StateArgs,
+}
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Window")]
+struct TimeArgs {
+    /// The time is in the record, not on the clock: a field's number, or with --csv a column, with --json a path
+    #[arg(long, value_name = "FIELD", requires = "within", conflicts_with = "window")]
+    time_field: Option<String>,
+    /// How that time is written
+    #[arg(long, value_name = "UNIT", default_value = "auto", requires = "time_field")]
+    time_unit: TimeUnit,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Refresh {
+    /// Every sighting: a record passes again when it has been silent for the window
+    Every,
+    /// Only the first: a record passes about once per window
+    First,
+}
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Output")]
+struct OutputArgs {
+    /// What to write
+    #[arg(long, value_name = "WHAT", default_value = "unique")]
+    emit: EmitName,
+    /// Write only how many records there were
+    #[arg(long, conflicts_with = "emit")]
+    count: bool,
+    /// Print a summary to standard error
+    #[arg(long)]
+    stats: bool,
+    /// Write a summary as JSON
+    #[arg(long, value_name = "FILE")]
+    stats_json: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum EmitName {
+    /// Records not seen lately
+    Unique,
+    /// Records seen lately
+    Duplicates,
+    /// All records, behind a column that says new, seen or missing
+    Tagged,
+}
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "State")]
+struct StateArgs {
+    /// Go on where FILE was saved; save there at the end, on SIGINT and SIGTERM, and at checkpoints
+    #[arg(long, value_name = "FILE")]
+    state: Option<PathBuf>,
+    /// How often to save in between; 0 for never
+    #[arg(long, value_name = "SPAN", default_value = "30s", value_parser = units::span, requires = "state")]
+    checkpoint: Duration,
+}
+
+impl Dedup {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let inputs = Inputs::new(&self.files)?;
+        let builder = self.promise.builder();
+        let mut state = self.open_state()?;
+        let filter = match state.as_ref().map(|state| state.load().map(|filter| (filter, state.path()))) {
+            Some(loaded) => match loaded? {
+                (Some(filter), path) => {
+                    self.promise.check_stored(&filter.plan(), path)?;
+                    filter
+                }
+                (None, _) => builder.build()?,
+            },
+            None => builder.build()?,
+        };
+
+        let time_field = self.time.time_field.as_deref().map(|field| (field, self.time.time_unit));
+        let clock = match (&time_field, self.promise.is_timed()) {
+            (Some(_), _) => Clock::Events,
+            (None, true) => Clock::Arrival,
+            (None, false) => Clock::None,
+        };
+        let operation = match self.refresh {
+            Refresh::Every => Operation::CheckAndInsert,
+            Refresh::First => Operation::CheckOrInsert,
+        };
+        let mut output = Output::new(self.emit())?;
+        let progress = progress::bar(inputs.total_bytes(), !self.output.count);
+        let started = Instant::now();
+        let source = Source::start(inputs, &self.records, time_field, filter.hash_function())?;
+        let mut sieve = Sieve::new(filter, operation, clock, self.records.missing);
+        let ended = source.run(&mut sieve, &mut output, state.as_mut(), &progress);
+        progress.finish_and_clear();
+
+        if let Err(StreamEnd::OutputFailed(failure)) = ended {
+            // The filter knows records that nobody has got: that must not be saved.
+            return Err(failure);
+        }
+        let saved = state.as_mut().map_or(Ok(()), |state| state.save(&sieve.filter, output.durable()));
+        self.summarise(&sieve, started.elapsed())?;
+        match ended {
+            Err(StreamEnd::Stopped(signal)) => saved.and(Err(Failure::Stopped(signal))),
+            Err(StreamEnd::InputFailed(failure) | StreamEnd::OutputFailed(failure)) => {
+                // Both are told; the first is what ended the run.
+                if let Err(unsaved) = saved {
+                    unsaved.report();
+                }
+                Err(failure)
+            }
+            Ok(()) => saved,
+        }
+    }
+
+    fn open_state(&self) -> Result<Option<StateFile>, Failure> {
+        let interval = Some(self.state.checkpoint).filter(|interval| !interval.is_zero());
+        self.state.state.as_ref().map(|path| StateFile::open(path, interval)).transpose()
+    }
+
+    fn emit(&self) -> Emit {
+        match self.output.emit {
+            _ if self.output.count => Emit::Nothing,
+            EmitName::Unique => Emit::Unique,
+            EmitName::Duplicates => Emit::Duplicates,
+            EmitName::Tagged => Emit::Tagged(self.records.tag_delimiter()),
+        }
+    }
+
+    fn summarise(&self, sieve: &Sieve, elapsed: Duration) -> Result<(), Failure> {
+        let summary = |filter: &Filter| Summary::new(sieve.counts, elapsed, filter);
+        if self.output.count {
+            output::print(&sieve.counts.text())?;
+        }
+        if self.output.stats {
+            eprint!("{}", summary(&sieve.filter).text());
+        }
+        if let Some(path) = &self.output.stats_json {
+            let json = serde_json::to_string_pretty(&summary(&sieve.filter))
+                .map_err(|error| Failure::other(format!("{}: {error}", path.display())))?;
+            fs::write(path, json + "\n").map_err(|error| Failure::reading(path, &error))?;
+        }
+        Ok(())
+    }
+}

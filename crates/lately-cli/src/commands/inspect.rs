@@ -1,0 +1,109 @@
+//! `lately inspect`: what is in a state.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use clap::Args;
+use lately::{AgeRange, Filter, HashFunction};
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::output;
+use crate::promise::describe_window;
+use crate::state;
+use crate::units::{human_bytes, human_span};
+
+const EXAMPLES: &str = "\
+Examples:
+  lately inspect seen.lately
+  lately inspect --json seen.lately | jq .statistics.inserts";
+
+/// Show a state: its promise, its shape, how full it is
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Inspect {
+    /// The state, as `dedup --state` saves it
+    file: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+impl Inspect {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let filter = state::load(&self.file)?;
+        if self.json {
+            output::print(&format!("{:#}\n", describe(&filter)))
+        } else {
+            output::print(&text(&filter))
+        }
+    }
+}
+
+/// Its key, if it has one, is secret.
+fn hash_name(filter: &Filter) -> &'static str {
+    match filter.hash_function() {
+        HashFunction::Xxh3 { .. } => "xxh3",
+        HashFunction::SipHash13 { .. } => "siphash13",
+        _ => "unknown",
+    }
+}
+
+fn describe(filter: &Filter) -> Value {
+    json!({
+        "plan": filter.plan(),
+        "layout": filter.plan().layout().to_string(),
+        "hash": hash_name(filter),
+        "guaranteed_window": filter.guaranteed_window(),
+        "guaranteed_span_ms": filter.guaranteed_span().map(|span| span.as_millis() as u64),
+        "statistics": filter.statistics(),
+    })
+}
+
+fn text(filter: &Filter) -> String {
+    let (plan, statistics) = (filter.plan(), filter.statistics());
+    let mut text = String::new();
+    let mut line = |name: &str, value: String| {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{}", format!("{name:<15} {value}").trim_end());
+    };
+    line("promise", format!("never forgets {}", describe_window(&plan.window)));
+    line("", format!("mistakes at most {:.3e} of new records for repeats", plan.false_positive_rate));
+    line("", format!("remembers at most {:.3} of a window more, on average", plan.npws));
+    let span = filter.guaranteed_span().map(|span| format!(", {}", human_span(span.as_millis() as u64)));
+    line("guaranteed now", format!("{} records{}", filter.guaranteed_window(), span.unwrap_or_default()));
+    line("shape", plan.shape.to_string());
+    line("hash", hash_name(filter).into());
+    line("memory", format!("{} bytes ({})", plan.memory_bytes, human_bytes(plan.memory_bytes)));
+    line("inserts", format!("{} in {} generations", statistics.inserts, statistics.generation + 1));
+    line("estimated now", format!("{:.3e} false positive rate", statistics.estimated_false_positive_rate));
+    line("", format!("{:.0} different records in the window", statistics.estimated_distinct_items));
+    if let Some(latest) = statistics.latest_ms {
+        line("latest time", format!("{latest} ms since 1970"));
+        line("backward steps", statistics.backward_steps.to_string());
+        line("overloaded", format!("{} generations", statistics.overloaded_generations));
+    }
+    line("", String::new());
+    line("segment", "fill, newest first".into());
+    for (age, (fill, items)) in statistics.fill_by_age.iter().zip(&statistics.items_by_age).enumerate() {
+        line(&format!("{age:>7}"), format!("{} {:5.1}%  {}", bar(*fill), fill * 100.0, describe_ages(items)));
+    }
+    text
+}
+
+/// Of 30 characters, in halves.
+fn bar(fill: f64) -> String {
+    let halves = (fill.clamp(0.0, 1.0) * 60.0).round() as usize;
+    let drawn = "█".repeat(halves / 2) + if halves % 2 == 1 { "▌" } else { "" };
+    format!("{drawn:<30}")
+}
+
+fn describe_ages(items: &AgeRange) -> String {
+    let inserts = format!("{} to {} records ago", items.inserts.start(), items.inserts.end());
+    match &items.millis {
+        None => inserts,
+        Some(millis) => {
+            format!("{inserts}, {} to {} ago", human_span(*millis.start()), human_span(*millis.end()))
+        }
+    }
+}

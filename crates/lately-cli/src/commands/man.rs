@@ -1,0 +1,40 @@
+//! `lately man`: the manual, as `man` reads it.
+
+use clap::{Args, CommandFactory as _};
+use clap_mangen::Man as Page;
+
+use super::Lately;
+use crate::failure::Failure;
+use crate::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  lately man | man -l -
+  lately man dedup > /usr/local/share/man/man1/lately-dedup.1";
+
+/// Print a manual page, of lately or of one of its commands
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Man {
+    /// The command to describe
+    command: Option<String>,
+}
+
+impl Man {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let mut lately = Lately::command();
+        // Gives the commands their full names.
+        lately.build();
+        let command = match &self.command {
+            None => lately,
+            Some(name) => lately.find_subcommand(name).cloned().ok_or_else(|| {
+                let names: Vec<_> = lately.get_subcommands().map(clap::Command::get_name).collect();
+                Failure::Usage(format!("there is no command `{name}`; there are {}", names.join(", ")))
+            })?,
+        };
+        let mut page = Vec::new();
+        let rendered = Page::new(command).render(&mut page);
+        rendered.map_err(|error| Failure::other(format!("the page cannot be made: {error}")))?;
+        output::print(&String::from_utf8_lossy(&page))
+    }
+}

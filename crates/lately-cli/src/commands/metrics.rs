@@ -1,0 +1,97 @@
+//! `lately metrics`: what the models say about a shape.
+
+use std::fmt::Write as _;
+
+use clap::{Args, ValueEnum};
+use lately::model::{self, Model};
+use lately::{Filter, Segment, Shape};
+use serde_json::Value;
+
+use crate::failure::Failure;
+use crate::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  The paper's choice for one mistake in a thousand, and what it really gives:
+    lately metrics --k 12 --l 14 --model paper
+    lately metrics --k 12 --l 14 --model exact
+  With blocks of a cache line, for a program to read:
+    lately metrics --k 3 --l 5 --block-bits 512 --bits-per-block 4 --json";
+
+/// Print what a model says about a shape at the paper's design load
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Metrics {
+    /// The newest segments an insert writes, and the consecutive matches a query needs
+    #[arg(long)]
+    k: u32,
+    /// The generations that are guaranteed
+    #[arg(long)]
+    l: u32,
+    /// Segments of slices, with so many parts
+    #[arg(long, value_name = "b", default_value_t = 1)]
+    parts: u32,
+    /// Segments of blocks of so many bits: 64 or 512
+    #[arg(long, value_name = "B", requires = "bits_per_block", conflicts_with = "parts")]
+    block_bits: Option<u32>,
+    /// The bits of a block that an item sets: 1, 2, 4, 8 or 16
+    #[arg(long, value_name = "b", requires = "block_bits")]
+    bits_per_block: Option<u32>,
+    /// Whose expectation of how full segments are
+    #[arg(long, default_value = "exact")]
+    model: ModelName,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ModelName {
+    /// As printed in the paper's tables
+    Paper,
+    /// As measured
+    Exact,
+}
+
+impl Metrics {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let segment = match (self.block_bits, self.bits_per_block) {
+            (Some(block_bits), Some(bits_per_block)) => Segment::Blocks { block_bits, bits_per_block },
+            _ => Segment::Slices { parts: self.parts },
+        };
+        // The library checks shapes when it plans with them.
+        Filter::builder().window(1 << 20).shape(self.k, self.l).segment(segment).plan()?;
+        let shape = Shape { required_matches: self.k, window_generations: self.l, segment };
+        let metrics = model::metrics(
+            match self.model {
+                ModelName::Paper => Model::Paper,
+                ModelName::Exact => Model::Exact,
+            },
+            &shape,
+        );
+        let mut json = serde_json::to_value(metrics)
+            .map_err(|error| Failure::other(format!("the metrics cannot be written: {error}")))?;
+        if let (Value::Object(members), Segment::Slices { .. }) = (&mut json, segment) {
+            members.remove("relative_capacity");
+        }
+        if self.json { output::print(&format!("{json}\n")) } else { output::print(&text(&shape, &json)) }
+    }
+}
+
+/// The same object, a line for each number.
+fn text(shape: &Shape, json: &Value) -> String {
+    let mut text = format!("{shape}\n");
+    let mut line = |name: &str, value: &Value| {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{name:<24} {value}");
+    };
+    for (name, value) in json.as_object().into_iter().flatten() {
+        match value {
+            Value::Object(members) => {
+                members.iter().for_each(|(member, value)| line(&format!("{name} {member}"), value));
+            }
+            value => line(name, value),
+        }
+    }
+    text
+}

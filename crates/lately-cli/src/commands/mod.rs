@@ -1,0 +1,46 @@
+//! The commands, one file each.
+
+mod completions;
+mod contains;
+mod dedup;
+mod inspect;
+mod man;
+mod metrics;
+mod plan;
+
+use clap::{Parser, Subcommand};
+
+use crate::failure::Failure;
+
+/// Have I seen this lately? Answered for an endless stream, in fixed memory
+#[derive(Parser, Debug)]
+#[command(name = "lately", version, disable_help_subcommand = true)]
+pub(crate) struct Lately {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    Dedup(dedup::Dedup),
+    Contains(contains::Contains),
+    Inspect(inspect::Inspect),
+    Plan(plan::PlanCommand),
+    Metrics(metrics::Metrics),
+    Completions(completions::Completions),
+    Man(man::Man),
+}
+
+impl Lately {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        match &self.command {
+            Command::Dedup(command) => command.run(),
+            Command::Contains(command) => command.run(),
+            Command::Inspect(command) => command.run(),
+            Command::Plan(command) => command.run(),
+            Command::Metrics(command) => command.run(),
+            Command::Completions(command) => command.run(),
+            Command::Man(command) => command.run(),
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! `lately plan`: filters that would keep a promise, ranked.
+
+mod plot;
+mod table;
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::Args;
+use lately::{Plan, shard_window};
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::output;
+use crate::promise::Promise;
+
+const EXAMPLES: &str = "\
+Examples:
+  What would a million records at one mistake in ten thousand take?
+    lately plan --window 1M --fp 1e-4
+  The least memory for an hour of at most ten million records:
+    lately plan --within 1h --capacity 10M --prefer memory --top 3
+  How large a window must each of 16 shards keep?
+    lately plan --window 100M --shards 16
+  What less slack costs, as a picture:
+    lately plan --window 1M --plot slack.svg";
+
+/// Rank the plans that keep a promise; the first is what dedup takes
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct PlanCommand {
+    #[command(flatten)]
+    promise: Promise,
+    /// Spread the window over N filters by a hash of the record, and plan one of them
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    shards: Option<u32>,
+    /// At most so many plans
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    top: usize,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    /// Draw the memory that each layout needs for each slack
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
+}
+
+impl PlanCommand {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let (promise, shard_window) = self.of_one_shard();
+        let mut plans = promise.builder().plans()?;
+        plans.truncate(self.top);
+        if let Some(path) = &self.plot {
+            let picture = plot::svg(&promise)?;
+            fs::write(path, picture).map_err(|error| Failure::reading(path, &error))?;
+        }
+        output::print(&if self.json {
+            format!("{:#}\n", self.describe(&plans, shard_window)?)
+        } else {
+            self.heading(shard_window) + &table::text(&plans)
+        })
+    }
+
+    /// What one shard has to promise, and its window.
+    fn of_one_shard(&self) -> (Promise, Option<u64>) {
+        let mut promise = self.promise.clone();
+        let items = if promise.is_timed() { &mut promise.capacity } else { &mut promise.window };
+        let Some((shards, items)) = self.shards.zip(items.as_mut()) else { return (promise, None) };
+        *items = shard_window(*items, shards);
+        let window = *items;
+        (promise, Some(window))
+    }
+
+    fn heading(&self, shard_window: Option<u64>) -> String {
+        let Some((shards, window)) = self.shards.zip(shard_window) else { return String::new() };
+        let flag = if self.promise.is_timed() { "--capacity" } else { "--window" };
+        format!(
+            "each of {shards} shards: {flag} {window}; with probability 1 - 1e-12 none is sent more of the whole window\n\n"
+        )
+    }
+
+    fn describe(&self, plans: &[Plan], shard_window: Option<u64>) -> Result<Value, Failure> {
+        let plans: Result<Vec<Value>, _> = plans.iter().map(with_layout).collect();
+        let plans = plans.map_err(|error| Failure::other(format!("the plans cannot be written: {error}")))?;
+        Ok(match self.shards.zip(shard_window) {
+            Some((shards, window)) => json!({ "shards": shards, "shard_window": window, "plans": plans }),
+            None => json!({ "plans": plans }),
+        })
+    }
+}
+
+fn with_layout(plan: &Plan) -> Result<Value, serde_json::Error> {
+    let mut value = serde_json::to_value(plan)?;
+    if let Value::Object(members) = &mut value {
+        members.insert("layout".into(), plan.layout().to_string().into());
+        members.insert("guaranteed_items".into(), plan.guaranteed_items().into());
+    }
+    Ok(value)
+}

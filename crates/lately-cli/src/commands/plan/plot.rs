@@ -1,0 +1,133 @@
+//! The memory each layout needs for each slack, drawn.
+
+use std::fmt::Write as _;
+
+use crate::failure::Failure;
+use crate::promise::{LayoutName, PreferName, Promise, describe_window};
+
+const WIDTH: f64 = 720.0;
+const HEIGHT: f64 = 440.0;
+const LEFT: f64 = 64.0;
+const RIGHT: f64 = 110.0;
+const TOP: f64 = 48.0;
+const BOTTOM: f64 = 56.0;
+
+/// Slacks at which plans are made, and the ends of the axis.
+const SLACKS: [f64; 7] = [0.02, 0.03, 0.05, 0.07, 0.1, 0.2, 0.5];
+const LEAST_SLACK: f64 = SLACKS[0];
+const MOST_SLACK: f64 = SLACKS[SLACKS.len() - 1];
+
+const LAYOUTS: [(LayoutName, &str, &str); 3] = [
+    (LayoutName::Slices, "slices", "#0b6e4f"),
+    (LayoutName::Blocks, "blocks", "#c1661c"),
+    (LayoutName::Rows, "rows", "#2457a6"),
+];
+
+/// (slack asked for, bits per item).
+type Curve = Vec<(f64, f64)>;
+
+pub(super) fn svg(promise: &Promise) -> Result<String, Failure> {
+    let curves = frontiers(promise);
+    let most = curves.iter().flatten().map(|(_, bits)| *bits).fold(0.0, f64::max);
+    // Nothing can be planned: say why, in the library's words.
+    let plan = promise.builder().plan()?;
+    let step = tick_step(most);
+    let top = (most / step).ceil() * step;
+    let y = |bits: f64| HEIGHT - BOTTOM - bits / top * (HEIGHT - TOP - BOTTOM);
+
+    let mut svg = String::new();
+    let mut element = |text: String| {
+        // Writing to a string does not fail.
+        let _ = writeln!(svg, "{text}");
+    };
+    element(format!(
+        r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12">"#
+    ));
+    element(format!(r#"<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>"#));
+    let title = format!(
+        "Memory for {}, rate {:.1e}: the least of each layout",
+        describe_window(&plan.window),
+        promise.fp.unwrap_or(plan.false_positive_rate)
+    );
+    element(format!(r#"<text x="{LEFT}" y="24" font-size="15">{title}</text>"#));
+    let (left, right, bottom) = (LEFT, WIDTH - RIGHT, HEIGHT - BOTTOM);
+    for slack in SLACKS {
+        let at = x(slack);
+        element(format!(r##"<line x1="{at:.1}" y1="{TOP}" x2="{at:.1}" y2="{bottom}" stroke="#e4e4e4"/>"##));
+        element(format!(r#"<text x="{at:.1}" y="{}" text-anchor="middle">{slack}</text>"#, bottom + 18.0));
+    }
+    let ticks = (top / step).round() as u32;
+    for bits in (0..=ticks).map(|tick| f64::from(tick) * step) {
+        let at = y(bits);
+        element(format!(r##"<line x1="{left}" y1="{at:.1}" x2="{right}" y2="{at:.1}" stroke="#e4e4e4"/>"##));
+        element(format!(r#"<text x="{}" y="{:.1}" text-anchor="end">{bits}</text>"#, left - 8.0, at + 4.0));
+    }
+    let middle = f64::midpoint(left, right);
+    element(format!(
+        r#"<text x="{middle}" y="{}" text-anchor="middle">slack at most (share of the window)</text>"#,
+        HEIGHT - 14.0
+    ));
+    element(format!(r#"<text x="{left}" y="{}" text-anchor="middle">bits per item</text>"#, TOP - 8.0));
+    for ((_, name, colour), curve) in LAYOUTS.iter().zip(&curves) {
+        let Some((slack, bits)) = curve.last() else { continue };
+        let points: Vec<String> =
+            curve.iter().map(|(slack, bits)| format!("{:.1},{:.1}", x(*slack), y(*bits))).collect();
+        element(format!(
+            r#"<polyline points="{}" fill="none" stroke="{colour}" stroke-width="2"/>"#,
+            points.join(" ")
+        ));
+        element(format!(
+            r#"<text x="{:.1}" y="{:.1}" fill="{colour}">{name} {bits:.1}</text>"#,
+            x(*slack) + 8.0,
+            y(*bits) + 4.0
+        ));
+    }
+    element("</svg>".into());
+    Ok(svg)
+}
+
+fn x(slack: f64) -> f64 {
+    let share = (slack / LEAST_SLACK).ln() / (MOST_SLACK / LEAST_SLACK).ln();
+    LEFT + share * (WIDTH - LEFT - RIGHT)
+}
+
+/// Planning takes a while, so all layouts are planned at once.
+fn frontiers(promise: &Promise) -> Vec<Curve> {
+    std::thread::scope(|scope| {
+        let threads = LAYOUTS.map(|(layout, ..)| scope.spawn(move || frontier(promise, layout)));
+        let curves = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
+        curves.map(|curve| curve.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    })
+}
+
+/// The least memory of a layout at each slack it can keep.
+fn frontier(promise: &Promise, layout: LayoutName) -> Curve {
+    let asked = |slack: f64| Promise {
+        slack: Some(slack),
+        layout: Some(layout),
+        prefer: PreferName::Memory,
+        max_memory: None,
+        ..promise.clone()
+    };
+    let mut least = f64::INFINITY;
+    let mut curve: Curve = SLACKS
+        .into_iter()
+        .filter_map(|slack| asked(slack).builder().plan().ok().map(|plan| (slack, plan.bits_per_item)))
+        .collect();
+    // What keeps less slack keeps more as well; the planner's tolerance of a few percent is not worth drawing.
+    for (_, bits) in &mut curve {
+        least = least.min(*bits);
+        *bits = least;
+    }
+    curve
+}
+
+/// A step of 1, 2 or 5 times a power of ten that gives at most eight ticks.
+fn tick_step(most: f64) -> f64 {
+    let magnitude = 10_f64.powf((most / 8.0).max(1e-9).log10().floor());
+    [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .map(|factor| factor * magnitude)
+        .find(|step| most / step <= 8.0)
+        .unwrap_or(most)
+}

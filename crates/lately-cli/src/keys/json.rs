@@ -1,0 +1,216 @@
+//! Values of a JSON record, by dotted path. The record is parsed once and never built.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize as _;
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::values::Values;
+
+/// Which paths go into which slots.
+#[derive(Debug, Default)]
+pub(crate) struct JsonPaths {
+    root: Node,
+}
+
+/// What is wanted of a value.
+#[derive(Debug, Default)]
+struct Node {
+    /// The value itself, for these slots.
+    slots: Vec<usize>,
+    /// Members of it, by name.
+    members: Vec<(String, Node)>,
+}
+
+impl JsonPaths {
+    /// The n-th path goes into slot n.
+    pub(crate) fn new<'a>(paths: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut root = Node::default();
+        for (slot, path) in paths.into_iter().enumerate() {
+            let node = path.split('.').fold(&mut root, |node, name| node.member(name));
+            node.slots.push(slot);
+        }
+        Self { root }
+    }
+
+    /// Finds nothing in what is not JSON.
+    pub(super) fn find(&self, text: &[u8], values: &mut Values) {
+        let mut input = serde_json::Deserializer::from_slice(text);
+        let found = Search { node: &self.root, record: text, values }.deserialize(&mut input);
+        if found.and_then(|()| input.end()).is_err() {
+            // It may have become invalid only after a value was found.
+            values.clear();
+        }
+    }
+}
+
+impl Node {
+    fn member(&mut self, name: &str) -> &mut Self {
+        let at = self.members.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
+            self.members.push((name.to_string(), Self::default()));
+            self.members.len() - 1
+        });
+        &mut self.members[at].1
+    }
+}
+
+/// Looks for a node's values in the JSON value that comes next.
+struct Search<'a> {
+    node: &'a Node,
+    record: &'a [u8],
+    values: &'a mut Values,
+}
+
+impl<'de> DeserializeSeed<'de> for Search<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<(), D::Error> {
+        if self.node.slots.is_empty() {
+            return input.deserialize_any(self);
+        }
+        let raw = <&RawValue>::deserialize(input)?.get();
+        for &slot in &self.node.slots {
+            take(raw, slot, self.record, self.values).map_err(D::Error::custom)?;
+        }
+        if self.node.members.is_empty() {
+            return Ok(());
+        }
+        // A value that is wanted whole and in part is parsed again for its parts: rare, and simple.
+        serde_json::Deserializer::from_str(raw).deserialize_any(self).map_err(D::Error::custom)
+    }
+}
+
+/// Takes a value: a string without its quotes and escapes, anything else as it is written. `null` is no value.
+fn take(raw: &str, slot: usize, record: &[u8], values: &mut Values) -> Result<(), serde_json::Error> {
+    match raw.as_bytes() {
+        b"null" => values.unset(slot),
+        [b'"', inside @ .., b'"'] if memchr::memchr(b'\\', inside).is_some() => {
+            let text: Cow<'_, str> = serde_json::from_str(raw)?;
+            values.set_resolved(slot, |value| value.extend_from_slice(text.as_bytes()));
+        }
+        [b'"', inside @ .., b'"'] => values.set(slot, range_in(inside, record)),
+        other => values.set(slot, range_in(other, record)),
+    }
+    Ok(())
+}
+
+/// Where a part of the record stands in it: raw values borrow from the record.
+fn range_in(part: &[u8], record: &[u8]) -> std::ops::Range<usize> {
+    let start = part.as_ptr() as usize - record.as_ptr() as usize;
+    start..start + part.len()
+}
+
+impl<'de> Visitor<'de> for Search<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(found) = map.next_key_seed(MemberOf(self.node))? {
+            match found {
+                Some(node) => {
+                    map.next_value_seed(Search { node, record: self.record, values: self.values })?;
+                }
+                None => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    // Whatever is no object has none of the members that are wanted.
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<(), A::Error> {
+        while sequence.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E: Error>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E: Error>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E: Error>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        Ok(())
+    }
+}
+
+/// Reads a member's name: is it wanted?
+struct MemberOf<'a>(&'a Node);
+
+impl<'a, 'de> DeserializeSeed<'de> for MemberOf<'a> {
+    type Value = Option<&'a Node>;
+
+    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<Self::Value, D::Error> {
+        input.deserialize_str(self)
+    }
+}
+
+impl<'a> Visitor<'_> for MemberOf<'a> {
+    type Value = Option<&'a Node>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {
+        Ok(self.0.members.iter().find(|(known, _)| known == name).map(|(_, node)| node))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(paths: &[&str], text: &str) -> Vec<Option<String>> {
+        let mut values = Values::new(paths.len());
+        JsonPaths::new(paths.iter().copied()).find(text.as_bytes(), &mut values);
+        let value =
+            |slot| values.get(text.as_bytes(), slot).map(|value| String::from_utf8_lossy(value).into());
+        (0..paths.len()).map(value).collect()
+    }
+
+    #[test]
+    fn values_are_found_by_path() {
+        let some = |text: &str| Some(text.to_string());
+        let record =
+            r#" {"a":[1,{"id":9}],"user":{"name":"x","id":17,"\u0069s":true},"s":"say \"hi\"","n":null} "#;
+        assert_eq!(values(&["user.id", "s"], record), [some("17"), some("say \"hi\"")]);
+        assert_eq!(values(&["user.is"], record), [some("true")], "names are unescaped too");
+        assert_eq!(values(&["user.id.deeper", "a.id", "n", "none"], record), [None, None, None, None]);
+        assert_eq!(values(&["a"], record), [some(r#"[1,{"id":9}]"#)]);
+        let whole = r#"{"name":"x","id":17,"\u0069s":true}"#;
+        assert_eq!(values(&["user", "user.id", "user"], record), [some(whole), some("17"), some(whole)]);
+    }
+
+    #[test]
+    fn what_is_not_json_has_no_values() {
+        for text in ["", "x", "{\"id\":1", "{\"id\":1}}", "{\"id\":1} x", "[1]", "7", "{\"id\":1,}", "\"id\""]
+        {
+            assert_eq!(values(&["id"], text), [None], "{text}");
+        }
+        let mut found = Values::new(1);
+        let text = b"{\"id\":\"\xff\"}";
+        JsonPaths::new(["id"]).find(text, &mut found);
+        assert_eq!(found.get(text, 0), None);
+    }
+}

@@ -1,0 +1,131 @@
+//! What a record is known by: the whole of it, or some values in it; and its time, if it brings one.
+
+mod csv;
+mod fields;
+mod json;
+mod values;
+
+pub(crate) use csv::CsvColumns;
+pub(crate) use fields::{Delimiter, Fields};
+pub(crate) use json::JsonPaths;
+
+use crate::times::{self, TimeUnit};
+use values::Values;
+
+/// A record's key and time.
+pub(crate) struct Key<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// Milliseconds, where times are asked for.
+    pub(crate) time_ms: Option<u64>,
+}
+
+/// How values are found in a record.
+#[derive(Debug)]
+pub(crate) enum Format {
+    Fields(Fields),
+    Csv(CsvColumns),
+    Json(JsonPaths),
+}
+
+/// Finds the keys of records. Allocates nothing for each.
+#[derive(Debug)]
+pub(crate) struct Keys {
+    /// `None`: nothing is looked for inside records.
+    format: Option<Format>,
+    values: Values,
+    /// The first slots are the key's values; with none, the whole record is the key.
+    key_slots: usize,
+    /// The slot after them.
+    time: Option<TimeUnit>,
+    /// Several values, joined.
+    joined: Vec<u8>,
+    terminator: u8,
+}
+
+impl Keys {
+    pub(crate) fn whole_records(terminator: u8) -> Self {
+        Self::new(None, 0, None, terminator)
+    }
+
+    /// `format` fills the slots `0..key_slots`, and one more if there is a time.
+    pub(crate) fn new(
+        format: Option<Format>,
+        key_slots: usize,
+        time: Option<TimeUnit>,
+        terminator: u8,
+    ) -> Self {
+        let values = Values::new(key_slots + usize::from(time.is_some()));
+        Self { format, values, key_slots, time, joined: Vec::new(), terminator }
+    }
+
+    /// Nothing is looked for inside records: each is its own key, without its terminator.
+    pub(crate) fn are_whole_records(&self) -> bool {
+        self.format.is_none()
+    }
+
+    /// CSV begins with a record that only names the columns.
+    pub(crate) fn has_header(&self) -> bool {
+        matches!(self.format, Some(Format::Csv(_)))
+    }
+
+    /// Looks up the columns in the header of a file.
+    pub(crate) fn read_header(&mut self, header: &[u8]) -> Result<(), String> {
+        match &mut self.format {
+            Some(Format::Csv(columns)) => columns.resolve(content(header, self.terminator, true)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The key of a record, which may or may not end with a terminator. `None`: it has none (or not the time that was
+    /// asked for).
+    #[inline]
+    pub(crate) fn key_of<'a>(&'a mut self, record: &'a [u8]) -> Option<Key<'a>> {
+        if self.format.is_none() {
+            return Some(Key { bytes: content(record, self.terminator, false), time_ms: None });
+        }
+        self.key_inside(record)
+    }
+
+    fn key_inside<'a>(&'a mut self, record: &'a [u8]) -> Option<Key<'a>> {
+        let text = content(record, self.terminator, true);
+        self.values.clear();
+        match &mut self.format {
+            None => {}
+            Some(Format::Fields(fields)) => fields.find(text, &mut self.values),
+            Some(Format::Csv(columns)) => columns.find(text, &mut self.values),
+            Some(Format::Json(paths)) => paths.find(text, &mut self.values),
+        }
+        let time_ms = match self.time {
+            None => None,
+            Some(unit) => Some(times::parse_ms(self.values.get(text, self.key_slots)?, unit)?),
+        };
+        let bytes = match self.key_slots {
+            0 if self.has_header() && text.is_empty() => return None,
+            0 => content(record, self.terminator, false),
+            1 => self.values.get(text, 0)?,
+            _ => {
+                // Each value is preceded by its length, so that ("a", "bc") and ("ab", "c") differ.
+                self.joined.clear();
+                for slot in 0..self.key_slots {
+                    let value = self.values.get(text, slot)?;
+                    self.joined.extend_from_slice(&(value.len() as u64).to_le_bytes());
+                    self.joined.extend_from_slice(value);
+                }
+                &self.joined
+            }
+        };
+        Some(Key { bytes, time_ms })
+    }
+}
+
+/// A record without its terminator. To those who look for values inside lines, CRLF ends a line as well as LF.
+#[inline]
+fn content(record: &[u8], terminator: u8, strip_carriage_return: bool) -> &[u8] {
+    match record.split_last() {
+        Some((last, rest)) if *last == terminator => match rest.split_last() {
+            Some((b'\r', text)) if strip_carriage_return && terminator == b'\n' => text,
+            _ => rest,
+        },
+        _ => record,
+    }
+}

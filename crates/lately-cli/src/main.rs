@@ -1,0 +1,30 @@
+//! `lately`: a stream without what was seen lately, in fixed memory.
+
+mod batch;
+mod commands;
+mod failure;
+mod input;
+mod keys;
+mod output;
+mod progress;
+mod promise;
+mod reader;
+mod records;
+mod sieve;
+mod signals;
+mod state;
+mod stream;
+mod summary;
+mod times;
+mod units;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    match commands::Lately::parse().run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

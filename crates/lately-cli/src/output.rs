@@ -1,0 +1,131 @@
+//! What becomes of the records that are kept: to standard output, in as few copies and calls as possible.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::ops::Range;
+
+use crate::batch::Batch;
+use crate::failure::Failure;
+
+/// Which records are written, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Emit {
+    Unique,
+    Duplicates,
+    /// All, each behind its verdict and this byte.
+    Tagged(u8),
+    Nothing,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    New,
+    Seen,
+    /// Without a key.
+    Missing,
+    /// Names the columns.
+    Header,
+}
+
+impl Verdict {
+    fn tag(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Seen => "seen",
+            Self::Missing => "missing",
+            // The name of the column that the tags are in.
+            Self::Header => "lately",
+        }
+    }
+}
+
+const STANDARD_OUTPUT: &str = "standard output";
+
+pub(crate) struct Output {
+    file: File,
+    emit: Emit,
+    /// Kept records that are not written yet.
+    buffer: Vec<u8>,
+    /// Adjacent kept records at the end of those, still in their batch.
+    run: Range<usize>,
+}
+
+impl Output {
+    pub(crate) fn new(emit: Emit) -> Result<Self, Failure> {
+        let file = standard_output().map_err(|error| Failure::writing(STANDARD_OUTPUT, &error))?;
+        Ok(Self { file, emit, buffer: Vec::new(), run: 0..0 })
+    }
+
+    /// Notes what becomes of a record; it is written by [`write`](Self::write), which must come before the next batch.
+    #[inline]
+    pub(crate) fn decide(&mut self, batch: &Batch, record: usize, verdict: Verdict) {
+        let is_kept = match self.emit {
+            Emit::Unique => verdict != Verdict::Seen,
+            Emit::Duplicates => matches!(verdict, Verdict::Seen | Verdict::Header),
+            Emit::Nothing => false,
+            Emit::Tagged(delimiter) => return self.tag(batch, record, verdict, delimiter),
+        };
+        if is_kept {
+            let range = batch.range_of(record);
+            if range.start != self.run.end {
+                self.end_run(batch);
+                self.run.start = range.start;
+            }
+            self.run.end = range.end;
+        }
+    }
+
+    fn tag(&mut self, batch: &Batch, record: usize, verdict: Verdict, delimiter: u8) {
+        self.buffer.extend_from_slice(verdict.tag().as_bytes());
+        self.buffer.push(delimiter);
+        self.buffer.extend_from_slice(&batch.bytes()[batch.range_of(record)]);
+    }
+
+    #[inline]
+    fn end_run(&mut self, batch: &Batch) {
+        self.buffer.extend_from_slice(&batch.bytes()[self.run.clone()]);
+    }
+
+    /// Writes what was kept of the batch; afterwards nothing is held back.
+    pub(crate) fn write(&mut self, batch: &Batch) -> Result<(), Failure> {
+        let written = if self.buffer.is_empty() {
+            // All in one piece: no copy is needed.
+            self.file.write_all(&batch.bytes()[self.run.clone()])
+        } else {
+            self.end_run(batch);
+            self.file.write_all(&self.buffer)
+        };
+        self.run = 0..0;
+        if self.buffer.capacity() > 8 * crate::batch::BLOCK_BYTES {
+            self.buffer = Vec::new();
+        }
+        self.buffer.clear();
+        written.map_err(|error| Failure::writing(STANDARD_OUTPUT, &error))
+    }
+
+    /// Another handle of the output, if it is a file, which can be made durable. Pipes and terminals cannot.
+    pub(crate) fn durable(&self) -> Option<File> {
+        let is_file = self.file.metadata().is_ok_and(|metadata| metadata.is_file());
+        if is_file { self.file.try_clone().ok() } else { None }
+    }
+}
+
+/// Prints a command's whole answer.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut output = io::stdout().lock();
+    let written = output.write_all(text.as_bytes()).and_then(|()| output.flush());
+    written.map_err(|error| Failure::writing(STANDARD_OUTPUT, &error))
+}
+
+/// Without the standard library's buffer, which looks for newlines.
+#[cfg(unix)]
+fn standard_output() -> io::Result<File> {
+    use std::os::fd::AsFd as _;
+    io::stdout().as_fd().try_clone_to_owned().map(File::from)
+}
+
+#[cfg(windows)]
+fn standard_output() -> io::Result<File> {
+    use std::os::windows::io::AsHandle as _;
+    io::stdout().as_handle().try_clone_to_owned().map(File::from)
+}

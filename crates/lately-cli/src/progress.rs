@@ -1,0 +1,19 @@
+//! A bar on standard error, if somebody is looking.
+
+use std::io::{self, IsTerminal as _};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Shown only where standard error is a terminal, the records do not go to the same terminal, and the end is known.
+pub(crate) fn bar(total_bytes: Option<u64>, records_are_shown: bool) -> ProgressBar {
+    let clashes = records_are_shown && io::stdout().is_terminal();
+    match total_bytes {
+        Some(total) if io::stderr().is_terminal() && !clashes => {
+            let style = ProgressStyle::with_template(
+                "{wide_bar} {bytes}/{total_bytes} {binary_bytes_per_sec} {percent}% ETA {eta}",
+            );
+            ProgressBar::new(total).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        }
+        _ => ProgressBar::hidden(),
+    }
+}

@@ -1,0 +1,241 @@
+//! What a filter is asked to promise, in flags.
+
+use std::path::Path;
+use std::time::Duration;
+
+use clap::{ArgGroup, Args, ValueEnum};
+use lately::{Builder, ConfigError, Filter, Layout, MIN_RATE, Plan, Prefer, Window};
+
+use crate::failure::Failure;
+use crate::units::{self, human_bytes, human_span};
+
+/// The rate that is promised if none is asked for.
+pub(crate) const DEFAULT_RATE: f64 = 1e-4;
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Window", group = ArgGroup::new("kind").required(true).args(["window", "within"]))]
+pub(crate) struct Promise {
+    /// Never forget the last N records (5000, 250k, 1M, 1e6)
+    #[arg(long, value_name = "N", value_parser = units::count)]
+    pub(crate) window: Option<u64>,
+    /// Never forget the records of the last SPAN (500ms, 30s, 10m, 24h, 7d); needs --capacity
+    #[arg(long, value_name = "SPAN", value_parser = units::span, requires = "capacity")]
+    pub(crate) within: Option<Duration>,
+    /// The most records expected in one SPAN; if more come, more strangers are mistaken for repeats
+    #[arg(long, value_name = "N", value_parser = units::count, requires = "within", conflicts_with = "window")]
+    pub(crate) capacity: Option<u64>,
+    /// How often a new record may be mistaken for a repeat [default: 1e-4, or with --max-memory the best that fits]
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    pub(crate) fp: Option<f64>,
+    /// The most records beyond the window that may still be remembered, as a share of it [default: aims at 0.2]
+    #[arg(long, value_name = "SHARE", value_parser = slack)]
+    pub(crate) slack: Option<f64>,
+    /// Fail rather than take more memory than this (64MiB, 1GB)
+    #[arg(long, value_name = "BYTES", value_parser = units::bytes)]
+    pub(crate) max_memory: Option<u64>,
+    /// Only this layout [default: the planner chooses]
+    #[arg(long, value_name = "LAYOUT")]
+    pub(crate) layout: Option<LayoutName>,
+    /// What the planner minimises: memory accesses, or memory
+    #[arg(long, value_name = "WHAT", default_value = "speed")]
+    pub(crate) prefer: PreferName,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum LayoutName {
+    /// The least memory
+    Slices,
+    /// Between the two
+    Blocks,
+    /// The fastest: one memory access
+    Rows,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum PreferName {
+    /// The fewest memory accesses within twice the least memory
+    Speed,
+    /// The least memory
+    Memory,
+}
+
+impl From<LayoutName> for Layout {
+    fn from(name: LayoutName) -> Self {
+        match name {
+            LayoutName::Slices => Self::Slices,
+            LayoutName::Blocks => Self::Blocks,
+            LayoutName::Rows => Self::Rows,
+        }
+    }
+}
+
+impl Promise {
+    /// The promise as the library takes it.
+    pub(crate) fn builder(&self) -> Builder {
+        let mut builder = Filter::builder().prefer(match self.prefer {
+            PreferName::Speed => Prefer::Speed,
+            PreferName::Memory => Prefer::Memory,
+        });
+        builder = match (self.window, self.within, self.capacity) {
+            (_, Some(span), Some(capacity)) => builder.time_window(span, capacity),
+            (Some(inserts), ..) => builder.window(inserts),
+            // The flags are declared so that this cannot be; the library would say what is missing.
+            (None, ..) => builder,
+        };
+        if let Some(rate) = self.rate() {
+            builder = builder.false_positive_rate(rate);
+        }
+        if let Some(slack) = self.slack {
+            builder = builder.max_slack(slack);
+        }
+        if let Some(bytes) = self.max_memory {
+            builder = builder.max_memory(bytes);
+        }
+        if let Some(layout) = self.layout {
+            builder = builder.layout(layout.into());
+        }
+        builder
+    }
+
+    fn rate(&self) -> Option<f64> {
+        self.fp.or(if self.max_memory.is_some() { None } else { Some(DEFAULT_RATE) })
+    }
+
+    pub(crate) fn is_timed(&self) -> bool {
+        self.within.is_some()
+    }
+
+    /// Does a stored filter keep this promise? A better rate, less slack or less memory than asked for is no harm; another
+    /// window or layout is not what was asked for.
+    pub(crate) fn check_stored(&self, stored: &Plan, path: &Path) -> Result<(), Failure> {
+        let differs = |parameter: &str, asked: String, found: String| {
+            Err(Failure::Other(format!(
+                "{}: {parameter} differs: {asked} was asked for, but the state was saved with {found}; \
+                 ask for that, or name another --state file to start afresh",
+                path.display()
+            )))
+        };
+        let count = |window: u64| format!("--window {window}");
+        match stored.window {
+            Window::Count { inserts } => match (self.window, self.within) {
+                (Some(asked), _) if asked == inserts => {}
+                (Some(asked), _) => return differs("the window", count(asked), count(inserts)),
+                (_, span) => {
+                    return differs("the window", format!("--within {}", span_name(span)), count(inserts));
+                }
+            },
+            Window::Time { span_ms, capacity, .. } => {
+                let stored_span = format!("--within {}", human_span(span_ms));
+                match (self.within, self.capacity) {
+                    (Some(asked), _) if asked.as_millis() != u128::from(span_ms) => {
+                        return differs(
+                            "the span",
+                            format!("--within {}", span_name(Some(asked))),
+                            stored_span,
+                        );
+                    }
+                    (Some(_), Some(asked)) if asked != capacity => {
+                        return differs(
+                            "the capacity",
+                            format!("--capacity {asked}"),
+                            format!("--capacity {capacity}"),
+                        );
+                    }
+                    (Some(_), _) => {}
+                    (None, _) => {
+                        return differs("the window", count(self.window.unwrap_or(0)), stored_span);
+                    }
+                }
+            }
+            _ => {
+                return differs(
+                    "the window",
+                    "a window".into(),
+                    "one of a kind this version does not know".into(),
+                );
+            }
+        }
+        if let Some(layout) = self.layout.map(Layout::from)
+            && layout != stored.layout()
+        {
+            return differs(
+                "the layout",
+                format!("--layout {layout}"),
+                format!("--layout {}", stored.layout()),
+            );
+        }
+        // A promise is kept to the last digit or two that people write.
+        if let Some(rate) = self.rate()
+            && stored.false_positive_rate > rate * 1.000_001
+        {
+            return differs(
+                "the rate",
+                format!("--fp {rate:e}"),
+                format!("--fp {:.3e}", stored.false_positive_rate),
+            );
+        }
+        if let Some(slack) = self.slack
+            && stored.npws > slack * 1.000_001
+        {
+            return differs("the slack", format!("--slack {slack}"), format!("--slack {:.4}", stored.npws));
+        }
+        if let Some(bytes) = self.max_memory
+            && stored.memory_bytes > bytes
+        {
+            let (asked, found) = (human_bytes(bytes), human_bytes(stored.memory_bytes));
+            return differs(
+                "the memory",
+                format!("--max-memory {bytes} ({asked})"),
+                format!("{} bytes ({found})", stored.memory_bytes),
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Checked here as well as by the library, because a stored filter is not planned again.
+fn rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse().ok().filter(|rate| (MIN_RATE..1.0).contains(rate));
+    rate.ok_or_else(|| {
+        format!("not a rate that can be promised; ask for at least {MIN_RATE:e} and less than 1")
+    })
+}
+
+fn slack(text: &str) -> Result<f64, String> {
+    let slack = text.parse().ok().filter(|slack: &f64| *slack > 0.0 && slack.is_finite());
+    slack.ok_or_else(|| "not a share of the window; ask for more than 0, for example 0.1".into())
+}
+
+fn span_name(span: Option<Duration>) -> String {
+    human_span(span.map_or(0, |span| span.as_millis() as u64))
+}
+
+/// The flag a refusal is about, in front of the library's words.
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        let flag = match &error {
+            ConfigError::Allocation { .. } => return Self::Other(error.to_string()),
+            ConfigError::Window { .. } => "--window or --capacity",
+            ConfigError::Span { .. } | ConfigError::SpanTooShort { .. } => "--within",
+            ConfigError::Rate { .. } | ConfigError::RateUnreachable { .. } => "--fp",
+            ConfigError::Slack { .. } | ConfigError::SlackUnreachable { .. } => "--slack",
+            ConfigError::MemoryTooSmall { .. } => "--max-memory",
+            ConfigError::Shape { .. } => "--k and --l",
+            ConfigError::Parts { .. } => "--parts",
+            ConfigError::Block { .. } => "--block-bits and --bits-per-block",
+            _ => return Self::Usage(error.to_string()),
+        };
+        Self::Usage(format!("{flag}: {error}"))
+    }
+}
+
+/// What a filter promises, for people.
+pub(crate) fn describe_window(window: &Window) -> String {
+    match *window {
+        Window::Count { inserts } => format!("the last {inserts} records"),
+        Window::Time { span_ms, capacity, .. } => {
+            format!("the last {}, up to {capacity} records", human_span(span_ms))
+        }
+        _ => "a window of a kind this version does not know".into(),
+    }
+}

@@ -1,0 +1,309 @@
+//! Reads blocks, finds the records in them and hashes their keys: everything that does not need the filter.
+//!
+//! It runs on a thread of its own. A batch goes out as soon as a read has completed at least one record, so that nobody who
+//! feeds us a pipe waits for a block to fill up; when the sieve is slower, no batch is free, the pipe fills, and the next
+//! read brings more.
+
+use std::io::{self, Read as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender};
+
+use lately::HashFunction;
+use memchr::memchr_iter;
+
+use crate::batch::{Batch, MAX_RECORDS, Unkeyed, UnkeyedKind};
+use crate::failure::Failure;
+use crate::input::{self, Inputs};
+use crate::keys::Keys;
+use crate::records::Splitter;
+
+/// What becomes of a record without a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Missing {
+    /// It passes, as if it were new
+    Pass,
+    /// It is left out
+    Drop,
+    /// It ends the run with an error
+    Fail,
+}
+
+/// What the sieve is told.
+pub(crate) enum Event {
+    Batch(Batch),
+    /// The input has ended.
+    End,
+    /// Nothing more will come, because of this.
+    Failed(Failure),
+    /// A signal asks us to stop.
+    Stop(i32),
+}
+
+/// How the two threads agree on the end when a signal asks for it: all that has been read is decided, nothing more is read.
+#[derive(Debug, Default)]
+pub(crate) struct Ending {
+    /// No further read is to begin.
+    is_wanted: AtomicBool,
+    /// The reader is in a read, or about to begin one; all it has read before was handed over.
+    is_waiting: AtomicBool,
+}
+
+impl Ending {
+    pub(crate) fn ask_for(&self) {
+        self.is_wanted.store(true, Ordering::SeqCst);
+    }
+
+    /// Nothing is on its way that is not in the channel already.
+    pub(crate) fn has_nothing_in_hand(&self) -> bool {
+        self.is_waiting.load(Ordering::SeqCst)
+    }
+
+    /// Runs a read, unless the end is wanted.
+    fn read(&self, read: impl FnOnce() -> io::Result<usize>) -> Option<io::Result<usize>> {
+        self.is_waiting.store(true, Ordering::SeqCst);
+        if self.is_wanted.load(Ordering::SeqCst) {
+            return None;
+        }
+        let result = read();
+        self.is_waiting.store(false, Ordering::SeqCst);
+        Some(result)
+    }
+}
+
+pub(crate) struct Reader {
+    pub(crate) inputs: Inputs,
+    pub(crate) splitter: Splitter,
+    pub(crate) keys: Keys,
+    pub(crate) missing: Missing,
+    pub(crate) hash_function: HashFunction,
+    pub(crate) events: Sender<Event>,
+    pub(crate) ending: Arc<Ending>,
+    /// Batches that are free again.
+    pub(crate) free: Receiver<Batch>,
+}
+
+/// Where the reader is in the file at hand.
+struct Position<'a> {
+    path: &'a Path,
+    /// Records of this file so far.
+    records: u64,
+    /// Bytes of the batch in which no record end is left to be found.
+    scanned: usize,
+}
+
+/// The other side wants no more: it knows why.
+struct HungUp;
+
+enum Ended {
+    HungUp,
+    Failed(Failure),
+}
+
+impl From<HungUp> for Ended {
+    fn from(_: HungUp) -> Self {
+        Self::HungUp
+    }
+}
+
+impl From<Failure> for Ended {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl Reader {
+    pub(crate) fn run(mut self) {
+        // A panic has printed itself; the other side must not wait for us for ever.
+        let result = catch_unwind(AssertUnwindSafe(|| self.read_all()));
+        let result = result.unwrap_or_else(|_| Err(Failure::other("reading ended unexpectedly").into()));
+        // Who would hear of an end that was sent to nobody?
+        let _ = match result {
+            Ok(()) => self.events.send(Event::End),
+            Err(Ended::Failed(failure)) => self.events.send(Event::Failed(failure)),
+            Err(Ended::HungUp) => Ok(()),
+        };
+    }
+
+    fn read_all(&mut self) -> Result<(), Ended> {
+        let inputs = self.inputs.clone();
+        let mut header = None;
+        let mut batch = self.next_batch()?;
+        let mut paths = inputs.iter().peekable();
+        while let Some(path) = paths.next() {
+            let mut position = Position { path, records: 0, scanned: 0 };
+            let is_last = paths.peek().is_none();
+            let read = self.read_file(&mut position, &mut header, &mut batch, is_last);
+            if let Err(Ended::Failed(failure)) = read {
+                // What was read before still counts.
+                self.hand_over(&mut batch)?;
+                return Err(Ended::Failed(failure));
+            }
+            read?;
+        }
+        Ok(())
+    }
+
+    fn read_file(
+        &mut self,
+        position: &mut Position<'_>,
+        header: &mut Option<Vec<u8>>,
+        batch: &mut Batch,
+        is_last: bool,
+    ) -> Result<(), Ended> {
+        let mut file = input::open(position.path)?;
+        loop {
+            let read = match self.ending.read(|| file.read(batch.room())) {
+                None => return Err(Ended::HungUp),
+                Some(Ok(read)) => read,
+                Some(Err(error)) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Some(Err(error)) => {
+                    return Err(Failure::reading(&input::name_of(position.path), &error).into());
+                }
+            };
+            batch.filled += read;
+            if read == 0 && batch.filled > batch.complete() {
+                // The last record lacks its terminator. It stays as it is, unless another file's first record follows.
+                if !is_last {
+                    batch.append(&[self.splitter.terminator()]);
+                }
+                self.splitter.restart();
+                self.take_record(position, header, batch, batch.filled)?;
+            } else {
+                self.take_records(position, header, batch)?;
+            }
+            if !batch.ends.is_empty() {
+                self.hand_over(batch)?;
+                position.scanned = batch.filled;
+            }
+            if read == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes all records that are complete.
+    fn take_records(
+        &mut self,
+        position: &mut Position<'_>,
+        header: &mut Option<Vec<u8>>,
+        batch: &mut Batch,
+    ) -> Result<(), Ended> {
+        if let (Splitter::Terminated(terminator), true) = (&self.splitter, self.keys.are_whole_records()) {
+            return Ok(self.take_whole_records(*terminator, position, batch)?);
+        }
+        while let Some(end) = self.splitter.find_end(&batch.buffer[..batch.filled], position.scanned) {
+            self.take_record(position, header, batch, end)?;
+            position.scanned = end;
+            if batch.is_full() {
+                self.hand_over(batch)?;
+                position.scanned = 0;
+            }
+        }
+        position.scanned = batch.filled;
+        Ok(())
+    }
+
+    /// The same for the most common case, where there is nothing to look for inside records: one tight loop.
+    fn take_whole_records(
+        &mut self,
+        terminator: u8,
+        position: &mut Position<'_>,
+        batch: &mut Batch,
+    ) -> Result<(), HungUp> {
+        let hash_function = self.hash_function;
+        loop {
+            let Batch { buffer, filled, ends, hashes, .. } = batch;
+            let mut start = ends.last().copied().unwrap_or(0);
+            let unscanned = &buffer[position.scanned..*filled];
+            for at in memchr_iter(terminator, unscanned).take(MAX_RECORDS - ends.len()) {
+                let end = position.scanned + at + 1;
+                hashes.push(hash_function.hash(&buffer[start..end - 1]));
+                ends.push(end);
+                start = end;
+            }
+            if !batch.is_full() {
+                position.scanned = batch.filled;
+                return Ok(());
+            }
+            self.hand_over(batch)?;
+            position.scanned = 0;
+        }
+    }
+
+    #[inline]
+    fn take_record(
+        &mut self,
+        position: &mut Position<'_>,
+        header: &mut Option<Vec<u8>>,
+        batch: &mut Batch,
+        end: usize,
+    ) -> Result<(), Failure> {
+        let record = &batch.buffer[batch.complete()..end];
+        let mut without_key = None;
+        if position.records == 0 && self.keys.has_header() {
+            without_key = Some(self.take_header(position.path, header, record)?);
+        } else if let Some(key) = self.keys.key_of(record) {
+            batch.hashes.push(self.hash_function.hash(key.bytes));
+            batch.times.extend(key.time_ms);
+        } else if self.missing == Missing::Fail {
+            return Err(Failure::other(format!(
+                "{}: record {} has no key (or no time): it is missing the field, column or path asked for; \
+                 --missing pass or --missing drop go on without it",
+                input::name_of(position.path).display(),
+                position.records + 1,
+            )));
+        } else {
+            without_key = Some(UnkeyedKind::Missing);
+        }
+        if let Some(kind) = without_key {
+            batch.unkeyed.push(Unkeyed { record: batch.ends.len(), kind });
+        }
+        batch.ends.push(end);
+        position.records += 1;
+        Ok(())
+    }
+
+    #[cold]
+    fn take_header(
+        &mut self,
+        path: &Path,
+        first: &mut Option<Vec<u8>>,
+        record: &[u8],
+    ) -> Result<UnkeyedKind, Failure> {
+        let name = input::name_of(path);
+        self.keys
+            .read_header(record)
+            .map_err(|problem| Failure::other(format!("{}: {problem}", name.display())))?;
+        let text = record.trim_ascii_end();
+        match first {
+            None => {
+                *first = Some(text.to_vec());
+                Ok(UnkeyedKind::Header)
+            }
+            Some(first) if first == text => Ok(UnkeyedKind::RepeatedHeader),
+            Some(first) => Err(Failure::other(format!(
+                "{}: its header is {}, but the first file's is {}; give files of other columns to a run of their own",
+                name.display(),
+                String::from_utf8_lossy(text),
+                String::from_utf8_lossy(first),
+            ))),
+        }
+    }
+
+    /// Sends the complete records, and goes on with the rest in another batch.
+    fn hand_over(&mut self, batch: &mut Batch) -> Result<(), HungUp> {
+        let mut next = self.next_batch()?;
+        next.append(&batch.buffer[batch.complete()..batch.filled]);
+        let complete = std::mem::replace(batch, next);
+        self.events.send(Event::Batch(complete)).map_err(|_| HungUp)
+    }
+
+    fn next_batch(&self) -> Result<Batch, HungUp> {
+        let mut batch = self.free.recv().map_err(|_| HungUp)?;
+        batch.clear();
+        Ok(batch)
+    }
+}

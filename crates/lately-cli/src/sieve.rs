@@ -1,0 +1,145 @@
+//! Asks the filter about the records of a batch, in order.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use lately::Filter;
+
+use crate::batch::{Batch, UnkeyedKind};
+use crate::output::{Output, Verdict};
+use crate::reader::Missing;
+use crate::summary::Counts;
+
+/// What is done with each key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operation {
+    /// Every sighting refreshes.
+    CheckAndInsert,
+    /// Only the first sighting counts.
+    CheckOrInsert,
+    /// Nothing is changed.
+    Look,
+}
+
+/// What tells a time window the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Clock {
+    /// The records come when they come.
+    Arrival,
+    /// The records bring their times.
+    Events,
+    /// Nothing: the window is a count, or nothing is changed.
+    None,
+}
+
+/// Answers are taken from the filter so many at a time.
+const ANSWERS: usize = 1024;
+
+pub(crate) struct Sieve {
+    pub(crate) filter: Filter,
+    operation: Operation,
+    clock: Clock,
+    missing: Missing,
+    pub(crate) counts: Counts,
+    /// The latest event time, and when the filter next shifts: to tell the time only when it matters.
+    latest_ms: Option<u64>,
+    next_shift_ms: Option<u64>,
+}
+
+impl Sieve {
+    pub(crate) fn new(filter: Filter, operation: Operation, clock: Clock, missing: Missing) -> Self {
+        let next_shift_ms = filter.next_shift_ms();
+        Self { filter, operation, clock, missing, counts: Counts::default(), latest_ms: None, next_shift_ms }
+    }
+
+    /// Decides about every record of the batch, and gives `output` what it keeps.
+    pub(crate) fn decide(&mut self, batch: &Batch, output: &mut Output) {
+        if self.clock == Clock::Arrival {
+            self.filter.advance_to(now_ms());
+        }
+        let (mut record, mut key) = (0, 0);
+        for unkeyed in &batch.unkeyed {
+            let keyed = unkeyed.record - record;
+            self.decide_keyed(batch, record, key..key + keyed, output);
+            self.decide_unkeyed(batch, unkeyed.record, unkeyed.kind, output);
+            (record, key) = (unkeyed.record + 1, key + keyed);
+        }
+        self.decide_keyed(batch, record, key..batch.hashes.len(), output);
+        self.counts.bytes += batch.bytes().len() as u64;
+    }
+
+    /// Records from `record` on, whose keys are `keys`.
+    fn decide_keyed(
+        &mut self,
+        batch: &Batch,
+        mut record: usize,
+        keys: std::ops::Range<usize>,
+        output: &mut Output,
+    ) {
+        let mut answers = [false; ANSWERS];
+        for start in keys.clone().step_by(ANSWERS) {
+            let keys = start..keys.end.min(start + ANSWERS);
+            let seen = &mut answers[..keys.len()];
+            match self.clock {
+                Clock::Events => self.ask_over_time(&batch.hashes[keys.clone()], &batch.times[keys], seen),
+                Clock::Arrival | Clock::None => self.ask(&batch.hashes[keys], seen),
+            }
+            let duplicates = seen.iter().filter(|seen| **seen).count() as u64;
+            self.counts.records += seen.len() as u64;
+            self.counts.duplicates += duplicates;
+            self.counts.unique += seen.len() as u64 - duplicates;
+            for seen in &*seen {
+                output.decide(batch, record, if *seen { Verdict::Seen } else { Verdict::New });
+                record += 1;
+            }
+        }
+    }
+
+    fn decide_unkeyed(&mut self, batch: &Batch, record: usize, kind: UnkeyedKind, output: &mut Output) {
+        match kind {
+            UnkeyedKind::Header => output.decide(batch, record, Verdict::Header),
+            UnkeyedKind::RepeatedHeader => {}
+            UnkeyedKind::Missing => {
+                self.counts.records += 1;
+                self.counts.missing += 1;
+                if self.missing == Missing::Pass {
+                    output.decide(batch, record, Verdict::Missing);
+                }
+            }
+        }
+    }
+
+    fn ask(&mut self, hashes: &[u64], seen: &mut [bool]) {
+        match self.operation {
+            Operation::CheckAndInsert => self.filter.check_and_insert_hash_batch(hashes, seen),
+            Operation::CheckOrInsert => self.filter.check_or_insert_hash_batch(hashes, seen),
+            Operation::Look => self.filter.contains_hash_batch(hashes, seen),
+        }
+    }
+
+    /// As if the time were told before each record. Between two shifts that changes no answer, so the records between
+    /// them are asked about together.
+    fn ask_over_time(&mut self, hashes: &[u64], times: &[u64], seen: &mut [bool]) {
+        let mut asked = 0;
+        for (record, &time) in times.iter().enumerate() {
+            if self.latest_ms == Some(time) {
+                continue;
+            }
+            let shifts = self.next_shift_ms.is_none_or(|next| time >= next);
+            if shifts {
+                self.ask(&hashes[asked..record], &mut seen[asked..record]);
+                asked = record;
+            }
+            // Also told when it is earlier than the latest: the filter counts that.
+            self.filter.advance_to(time);
+            self.latest_ms = self.latest_ms.max(Some(time));
+            if shifts {
+                self.next_shift_ms = self.filter.next_shift_ms();
+            }
+        }
+        self.ask(&hashes[asked..], &mut seen[asked..]);
+    }
+}
+
+fn now_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+}

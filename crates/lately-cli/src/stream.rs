@@ -1,0 +1,213 @@
+//! A run over a stream: one thread reads and hashes, this one asks the filter and writes.
+
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use clap::Args;
+use indicatif::ProgressBar;
+use lately::HashFunction;
+
+use crate::batch::Batch;
+use crate::failure::Failure;
+use crate::input::Inputs;
+use crate::keys::{CsvColumns, Delimiter, Fields, Format, JsonPaths, Keys};
+use crate::output::Output;
+use crate::reader::{Ending, Event, Missing, Reader};
+use crate::records::{CsvSplitter, Splitter};
+use crate::sieve::Sieve;
+use crate::signals;
+use crate::state::StateFile;
+use crate::times::TimeUnit;
+
+/// Batches under way between the two threads. With two, one would wait for the other whenever their speeds vary.
+const BATCHES: usize = 4;
+
+/// What a record is, and what it is known by.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Records and keys")]
+pub(crate) struct RecordArgs {
+    /// Records end with NUL, not with a newline
+    #[arg(short = '0', long)]
+    null: bool,
+    /// The key is these fields (from 1) of the record
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = field_number)]
+    field: Vec<usize>,
+    /// What stands between fields: one character, or \t [default: any number of blanks; for --csv a comma]
+    #[arg(long, value_name = "CHAR", value_parser = delimiter)]
+    delimiter: Option<u8>,
+    /// Records are CSV: quotes may hide delimiters and newlines, and the first record of a file names the columns
+    #[arg(long, conflicts_with_all = ["field", "json", "null"])]
+    csv: bool,
+    /// The key is these columns of the CSV
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "csv")]
+    column: Vec<String>,
+    /// Records are JSON, and the key is the values at these dotted paths (user.id); give it once for each, or commas
+    #[arg(long, value_name = "PATHS", value_delimiter = ',', conflicts_with = "field")]
+    json: Vec<String>,
+    /// What becomes of a record without a key (or, with --time-field, without a time)
+    #[arg(long, value_name = "WHAT", default_value = "pass")]
+    pub(crate) missing: Missing,
+}
+
+impl RecordArgs {
+    /// What tags are set apart by: what the records' own columns are.
+    pub(crate) fn tag_delimiter(&self) -> u8 {
+        match self.delimiter {
+            Some(byte) => byte,
+            None if self.csv => b',',
+            None => b'\t',
+        }
+    }
+
+    fn splitter(&self) -> Splitter {
+        match (self.csv, self.null) {
+            (true, _) => Splitter::Csv(CsvSplitter::new(self.tag_delimiter())),
+            (_, true) => Splitter::Terminated(0),
+            _ => Splitter::Terminated(b'\n'),
+        }
+    }
+
+    /// The time stands where keys do: in a numbered field, a named column or at a path.
+    fn keys(&self, time: Option<(&str, TimeUnit)>, terminator: u8) -> Result<Keys, Failure> {
+        let (time_name, time_unit) = (time.map(|(name, _)| name), time.map(|(_, unit)| unit));
+        let (format, key_slots) = if self.csv {
+            let names = self.column.iter().map(String::as_str).chain(time_name).map(String::from).collect();
+            (Format::Csv(CsvColumns::new(self.tag_delimiter(), names)), self.column.len())
+        } else if !self.json.is_empty() {
+            let paths = self.json.iter().map(String::as_str).chain(time_name);
+            (Format::Json(JsonPaths::new(paths)), self.json.len())
+        } else if !self.field.is_empty() || time.is_some() {
+            let time_number = time_name.map(field_number).transpose().map_err(|problem| {
+                Failure::Usage(format!(
+                    "--time-field: {problem} (names need --csv or --json, where it is a column or a path)"
+                ))
+            })?;
+            let numbers = self.field.iter().copied().chain(time_number);
+            let delimiter = self.delimiter.map_or(Delimiter::Blanks, Delimiter::Byte);
+            (Format::Fields(Fields::new(delimiter, numbers)), self.field.len())
+        } else {
+            return Ok(Keys::whole_records(terminator));
+        };
+        Ok(Keys::new(Some(format), key_slots, time_unit, terminator))
+    }
+}
+
+fn field_number(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| format!("`{text}` is no number of a field; the first is 1"))
+}
+
+fn delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"\\t" => Ok(b'\t'),
+        [b'\n' | b'\r' | b'"' | 0] => Err("a newline, a quote or NUL cannot stand between fields".into()),
+        [byte] => Ok(*byte),
+        _ => Err("write exactly one character of ASCII, or \\t for a tab".into()),
+    }
+}
+
+/// The reading half of a run.
+pub(crate) struct Source {
+    events: Receiver<Event>,
+    free: mpsc::Sender<Batch>,
+    ending: Arc<Ending>,
+}
+
+impl Source {
+    /// Starts to read. `time`: the field that holds the time, and how it is written.
+    pub(crate) fn start(
+        inputs: Inputs,
+        records: &RecordArgs,
+        time: Option<(&str, TimeUnit)>,
+        hash_function: HashFunction,
+    ) -> Result<Self, Failure> {
+        let (sender, events) = mpsc::channel();
+        let (free, recycled) = mpsc::channel();
+        for _ in 0..BATCHES {
+            // The receiver is two lines above.
+            let _ = free.send(Batch::new());
+        }
+        let splitter = records.splitter();
+        let keys = records.keys(time, splitter.terminator())?;
+        signals::forward_to(sender.clone())?;
+        let ending = Arc::new(Ending::default());
+        let reader = Reader {
+            inputs,
+            splitter,
+            keys,
+            missing: records.missing,
+            hash_function,
+            events: sender,
+            ending: Arc::clone(&ending),
+            free: recycled,
+        };
+        std::thread::spawn(move || reader.run());
+        Ok(Self { events, free, ending })
+    }
+
+    /// Runs the stream to its end, or to whatever ends it. However it ends, every record that `sieve` has counted has been
+    /// written, unless writing is what failed.
+    pub(crate) fn run(
+        self,
+        sieve: &mut Sieve,
+        output: &mut Output,
+        mut state: Option<&mut StateFile>,
+        progress: &ProgressBar,
+    ) -> Result<(), StreamEnd> {
+        let mut stopped_by = None;
+        loop {
+            let event = match (stopped_by, state.as_ref().and_then(|state| state.until_checkpoint())) {
+                (Some(_), _) => self.next_of_the_last(),
+                (None, Some(patience)) => self.events.recv_timeout(patience),
+                (None, None) => self.events.recv().map_err(RecvTimeoutError::from),
+            };
+            match event {
+                Ok(Event::Batch(batch)) => {
+                    sieve.decide(&batch, output);
+                    output.write(&batch).map_err(StreamEnd::OutputFailed)?;
+                    progress.inc(batch.bytes().len() as u64);
+                    if let Some(state) = &mut state {
+                        state.touch();
+                    }
+                    // The reader may have ended before us.
+                    let _ = self.free.send(batch);
+                }
+                Ok(Event::End) => return Ok(()),
+                Ok(Event::Failed(failure)) => return Err(StreamEnd::InputFailed(failure)),
+                Ok(Event::Stop(signal)) => {
+                    self.ending.ask_for();
+                    stopped_by = Some(signal);
+                }
+                Err(_) => {
+                    if let Some(signal) = stopped_by {
+                        return Err(StreamEnd::Stopped(signal));
+                    }
+                }
+            }
+            if let Some(state) = &mut state {
+                state.checkpoint_if_due(&sieve.filter, || output.durable());
+            }
+        }
+    }
+
+    /// After a signal: what has been read before it, and then nothing.
+    fn next_of_the_last(&self) -> Result<Event, RecvTimeoutError> {
+        loop {
+            let has_nothing_in_hand = self.ending.has_nothing_in_hand();
+            match self.events.recv_timeout(Duration::from_millis(1)) {
+                // Looked at before the channel was: whatever was in hand then would have come.
+                Err(RecvTimeoutError::Timeout) if !has_nothing_in_hand => {}
+                event => return event,
+            }
+        }
+    }
+}
+
+/// What ends a stream before its end.
+pub(crate) enum StreamEnd {
+    /// What was counted may not have been written.
+    OutputFailed(Failure),
+    InputFailed(Failure),
+    Stopped(i32),
+}

@@ -1,0 +1,89 @@
+//! What a run has done, for people and for machines.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use lately::Filter;
+use serde::Serialize;
+
+use crate::units::{human_bytes, human_span};
+
+/// Records by their fate. `records` is the sum of the other three; headers are no records.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) records: u64,
+    pub(crate) unique: u64,
+    pub(crate) duplicates: u64,
+    pub(crate) missing: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Counts {
+    /// `--count`.
+    pub(crate) fn text(&self) -> String {
+        let Self { records, unique, duplicates, missing, .. } = self;
+        format!("records {records}\nunique {unique}\nduplicates {duplicates}\nmissing {missing}\n")
+    }
+}
+
+/// `--stats` and `--stats-json`.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Summary {
+    records: u64,
+    unique: u64,
+    duplicates: u64,
+    missing: u64,
+    bytes: u64,
+    seconds: f64,
+    records_per_second: f64,
+    guaranteed_window: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    guaranteed_span_ms: Option<u64>,
+    predicted_false_positive_rate: f64,
+    estimated_false_positive_rate: f64,
+    memory_bytes: u64,
+}
+
+impl Summary {
+    /// Reads all of the filter's memory.
+    pub(crate) fn new(counts: Counts, elapsed: Duration, filter: &Filter) -> Self {
+        let Counts { records, unique, duplicates, missing, bytes } = counts;
+        let (plan, statistics) = (filter.plan(), filter.statistics());
+        let seconds = elapsed.as_secs_f64();
+        Self {
+            records,
+            unique,
+            duplicates,
+            missing,
+            bytes,
+            seconds,
+            records_per_second: if seconds > 0.0 { records as f64 / seconds } else { 0.0 },
+            guaranteed_window: filter.guaranteed_window(),
+            guaranteed_span_ms: filter.guaranteed_span().map(|span| span.as_millis() as u64),
+            predicted_false_positive_rate: plan.false_positive_rate,
+            estimated_false_positive_rate: statistics.estimated_false_positive_rate,
+            memory_bytes: plan.memory_bytes,
+        }
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        let mut line = |name: &str, value: String| {
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "{name:<19} {value}");
+        };
+        line("records", self.records.to_string());
+        line("unique", self.unique.to_string());
+        line("duplicates", self.duplicates.to_string());
+        line("missing", self.missing.to_string());
+        line("bytes", format!("{} ({})", self.bytes, human_bytes(self.bytes)));
+        line("seconds", format!("{:.3}", self.seconds));
+        line("records/s", format!("{:.0}", self.records_per_second));
+        let span = self.guaranteed_span_ms.map(|ms| format!(", the last {}", human_span(ms)));
+        line("guaranteed window", format!("{} records{}", self.guaranteed_window, span.unwrap_or_default()));
+        line("false positive rate", format!("{:.3e} predicted at worst", self.predicted_false_positive_rate));
+        line("", format!("{:.3e} estimated now", self.estimated_false_positive_rate));
+        line("memory", format!("{} bytes ({})", self.memory_bytes, human_bytes(self.memory_bytes)));
+        text
+    }
+}

@@ -1,0 +1,198 @@
+//! Numbers as people write them: `1M`, `1e6`, `10m`, `64MiB`. Read exactly, never through floating point.
+
+use std::time::Duration;
+
+/// A count: plain, `1_000_000`, `1e6`, or with `k`, `M`, `G`, `T`.
+pub(crate) fn count(text: &str) -> Result<u64, String> {
+    let (number, unit) = split(text);
+    let factor = match unit {
+        "" => 1,
+        "k" | "K" => 1_000,
+        "M" => 1_000_000,
+        "G" => 1_000_000_000,
+        "T" => 1_000_000_000_000,
+        _ => return Err(format!("`{unit}` is no unit of a count; write for example 5000, 1e6, 250k or 1M")),
+    };
+    whole(number, factor).ok_or_else(|| {
+        format!("not a whole number between 0 and {}; write for example 5000, 1e6, 250k or 1M", u64::MAX)
+    })
+}
+
+/// Bytes: plain, `kB`, `MB`, `GB` (thousands), or `KiB`, `MiB`, `GiB` (1024s).
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+    let (number, unit) = split(text);
+    let factor = match unit {
+        "" | "B" => 1,
+        "k" | "K" | "kB" | "KB" => 1_000,
+        "M" | "MB" => 1_000_000,
+        "G" | "GB" => 1_000_000_000,
+        "T" | "TB" => 1_000_000_000_000,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        "TiB" => 1 << 40,
+        _ => return Err(format!("`{unit}` is no unit of memory; write for example 500kB, 64MiB or 2GiB")),
+    };
+    whole(number, factor).ok_or_else(|| {
+        format!("not a whole number of bytes up to {}; write for example 64MiB or 2GiB", u64::MAX)
+    })
+}
+
+/// A span of time: `ms`, `s`, `m`, `h`, `d`.
+pub(crate) fn span(text: &str) -> Result<Duration, String> {
+    const EXAMPLES: &str = "write for example 500ms, 30s, 10m, 24h or 7d";
+    let (number, unit) = split(text);
+    let factor = match unit {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        // Nothing is nothing in every unit.
+        "" if whole(number, 1) == Some(0) => 1,
+        "" => return Err(format!("a span needs a unit; {EXAMPLES}")),
+        _ => return Err(format!("`{unit}` is no unit of time; {EXAMPLES}")),
+    };
+    whole(number, factor)
+        .map(Duration::from_millis)
+        .ok_or_else(|| format!("not a whole number of milliseconds up to {}; {EXAMPLES}", u64::MAX))
+}
+
+/// The number, and the letters behind it. The `e` of an exponent belongs to the number.
+fn split(text: &str) -> (&str, &str) {
+    let bytes = text.as_bytes();
+    let mut end = 0;
+    while end < bytes.len() {
+        end += match bytes[end] {
+            b'0'..=b'9' | b'.' | b'_' => 1,
+            b'e' | b'E' if bytes.get(end + 1).is_some_and(u8::is_ascii_digit) => 2,
+            b'e' | b'E'
+                if matches!(bytes.get(end + 1), Some(b'+' | b'-'))
+                    && bytes.get(end + 2).is_some_and(u8::is_ascii_digit) =>
+            {
+                3
+            }
+            _ => break,
+        };
+    }
+    text.split_at(end)
+}
+
+/// `number * factor`, if that is a whole number and fits.
+fn whole(number: &str, factor: u64) -> Option<u64> {
+    let (mantissa, exponent) = match number.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
+        None => (number, 0),
+    };
+    let (integer, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let mut value: u128 = 0;
+    let mut digits = 0;
+    for digit in integer.bytes().chain(fraction.bytes()).filter(|byte| *byte != b'_') {
+        value =
+            value.checked_mul(10)?.checked_add(u128::from(digit.checked_sub(b'0').filter(|d| *d < 10)?))?;
+        digits += 1;
+    }
+    if digits == 0 {
+        return None;
+    }
+    value = value.checked_mul(u128::from(factor))?;
+    let decimals = fraction.bytes().filter(|byte| *byte != b'_').count();
+    let places = exponent.checked_sub(i32::try_from(decimals).ok()?)?;
+    for _ in 0..places.unsigned_abs().min(64) {
+        if places < 0 {
+            value = Some(value).filter(|value| value % 10 == 0)? / 10;
+        } else {
+            value = value.checked_mul(10)?;
+        }
+    }
+    u64::try_from(value).ok().filter(|&value| places.unsigned_abs() <= 64 || value == 0)
+}
+
+/// Bytes for people: three digits and a binary unit.
+pub(crate) fn human_bytes(bytes: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < units.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{bytes} B") } else { format!("{value:.1} {}", units[unit]) }
+}
+
+/// A span for people, in the largest unit that divides it.
+pub(crate) fn human_span(millis: u64) -> String {
+    let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")];
+    match units.into_iter().find(|(unit, _)| millis >= *unit && millis.is_multiple_of(*unit)) {
+        Some((unit, name)) => format!("{}{name}", millis / unit),
+        None => format!("{millis}ms"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_read_exactly() {
+        for (text, value) in [
+            ("0", 0),
+            ("1000", 1_000),
+            ("1_000", 1_000),
+            ("1k", 1_000),
+            ("1M", 1_000_000),
+            ("2.5M", 2_500_000),
+            ("1G", 1_000_000_000),
+            ("1e6", 1_000_000),
+            ("1.5e3", 1_500),
+            ("1500e-2", 15),
+            ("1E+2", 100),
+            ("0.001k", 1),
+            ("18446744073709551615", u64::MAX),
+            ("0e99", 0),
+        ] {
+            assert_eq!(count(text), Ok(value), "{text}");
+        }
+        for text in
+            ["", "M", "-1", "1.5", "1e-1", "1x", "1 M", "e6", ".", "18446744073709551616", "1e99", "1.2.3"]
+        {
+            assert!(count(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn spans_and_bytes_have_units() {
+        for (text, millis) in [
+            ("500ms", 500),
+            ("30s", 30_000),
+            ("10m", 600_000),
+            ("1.5h", 5_400_000),
+            ("7d", 604_800_000),
+            ("1e3ms", 1_000),
+            ("0", 0),
+        ] {
+            assert_eq!(span(text), Ok(Duration::from_millis(millis)), "{text}");
+        }
+        for text in ["10", "10min", "0.5ms", "m", "-1s"] {
+            assert!(span(text).is_err(), "{text}");
+        }
+        for (text, value) in
+            [("64MiB", 64 << 20), ("1GB", 1_000_000_000), ("1.5KiB", 1_536), ("17", 17), ("1e3B", 1_000)]
+        {
+            assert_eq!(bytes(text), Ok(value), "{text}");
+        }
+        for text in ["64mib", "1.0001KiB", "MiB"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn people_get_few_digits() {
+        assert_eq!(human_bytes(1_023), "1023 B");
+        assert_eq!(human_bytes(5_400_000), "5.1 MiB");
+        assert_eq!(human_span(600_000), "10m");
+        assert_eq!(human_span(90_000), "90s");
+        assert_eq!(human_span(1_234), "1234ms");
+        assert_eq!(human_span(0), "0ms");
+    }
+}

@@ -1,0 +1,156 @@
+//! What a record is, byte for byte, and what it is known by.
+
+mod common;
+
+use common::{Directory, answer, complaint, text};
+
+#[track_caller]
+fn dedup(options: &str, input: &[u8], expected: &[u8]) {
+    let found = answer(&format!("dedup --window 1000 --fp 1e-9 --layout slices {options}"), input);
+    assert_eq!(text(&found), text(expected), "{options}");
+}
+
+#[test]
+fn lines_are_kept_byte_for_byte() {
+    dedup("", b"", b"");
+    dedup("", b"a\nb\na\nc", b"a\nb\nc");
+    dedup("", b"a\nb\na", b"a\nb\n");
+    dedup("", b"\n\nx\n\n", b"\nx\n");
+    dedup("", b"a\r\nb\r\na\r\nb\n", b"a\r\nb\r\nb\n");
+    dedup("", b" a\na\n a\n", b" a\na\n");
+    dedup("", b"a\0b\na\0c\na\0b\n", b"a\0b\na\0c\n");
+}
+
+#[test]
+fn binary_input_is_no_different() {
+    let mut random = common::exact::Random(8);
+    let records: Vec<Vec<u8>> =
+        (0..500).map(|_| (0..random.below(60)).map(|_| random.next() as u8).collect()).collect();
+    let mut input: Vec<u8> = records.concat();
+    input.push(b'\n');
+    let once: Vec<u8> = {
+        let mut seen = std::collections::HashSet::new();
+        input
+            .split_inclusive(|byte| *byte == b'\n')
+            .filter(|record| seen.insert(*record))
+            .flatten()
+            .copied()
+            .collect()
+    };
+    let twice = [input.clone(), input].concat();
+    dedup("", &twice, &once);
+}
+
+#[test]
+fn records_may_end_with_nul() {
+    dedup("-0", b"a\nb\0c\0a\nb\0d", b"a\nb\0c\0d");
+    dedup("-0 --field 2", b"a x\0b x\0c y\0", b"a x\0c y\0");
+}
+
+#[test]
+fn fields_by_number() {
+    dedup("--field 2 --delimiter ,", b"1,a\n2,b\n3,a,x\n", b"1,a\n2,b\n");
+    dedup("--field 3,1 --delimiter ,", b"a,x,b\na,y,b\nb,x,a\n", b"a,x,b\nb,x,a\n");
+    dedup("--field 2", b"1 \t a  x\n2 a\n", b"1 \t a  x\n");
+    dedup("--field 2 --delimiter \\t", b"1\ta b\n2\ta b\n3\ta\n", b"1\ta b\n3\ta\n");
+    dedup("--field 2 --delimiter ,", b"1,a\r\n2,a\n3,a", b"1,a\r\n");
+    // Values side by side are not values in one.
+    dedup("--field 1,2 --delimiter ,", b"ab,c\na,bc\n,abc\nab,c,\n", b"ab,c\na,bc\n,abc\n");
+    dedup("--field 2 --delimiter ,", b"1,\n2,\n", b"1,\n");
+}
+
+#[test]
+fn csv_with_real_quoting() {
+    let input = b"id,user,ts\r\n1,\"Lee, Ann\",5\r\n2,\"Lee, Ann\",6\r\n3,\"two\nlines\",5\r\n4,\"say \"\"hi\"\"\",5\r\n5,\"two\nlines\",9\r\n";
+    let once = b"id,user,ts\r\n1,\"Lee, Ann\",5\r\n3,\"two\nlines\",5\r\n4,\"say \"\"hi\"\"\",5\r\n";
+    dedup("--csv --column user", input, once);
+    dedup("--csv --column user,ts", input, input);
+    // Quoted or not, a value is the same value.
+    dedup("--csv --column b", b"a,b\n1,x\n2,\"x\"\n", b"a,b\n1,x\n");
+    dedup("--csv --column b --delimiter ;", b"a;b\n1;x\n2;\"x\"\n3;x,y\n", b"a;b\n1;x\n3;x,y\n");
+    dedup("--csv", b"a,b\n1,x\n1,x\n2,x", b"a,b\n1,x\n2,x");
+    dedup("--csv --column a", b"\xef\xbb\xbfa,b\n1,x\n1,y\n", b"\xef\xbb\xbfa,b\n1,x\n");
+    dedup("--csv --column a", b"a,b", b"a,b");
+    dedup("--csv --column a", b"", b"");
+}
+
+#[test]
+fn csv_headers_pass_once_and_must_agree() {
+    let directory = Directory::new("headers");
+    let first = directory.file("1.csv", "id,v\n1,a\n2,b");
+    let second = directory.file("2.csv", "id,v\n2,c\n3,d\n");
+    let other = directory.file("3.csv", "v,id\na,9\n");
+    dedup(&format!("--csv --column id {first} {second}"), b"", b"id,v\n1,a\n2,b\n3,d\n");
+    let refused = complaint(&format!("dedup --window 10 --csv --column id {first} {other}"), b"", 1);
+    assert!(refused.contains("3.csv") && refused.contains("v,id") && refused.contains("id,v"), "{refused}");
+    let refused = complaint("dedup --window 10 --csv --column nobody", b"id,v\n1,a\n", 1);
+    assert!(refused.contains("`nobody`") && refused.contains("id, v"), "{refused}");
+}
+
+#[test]
+fn json_by_path() {
+    let input = br#"{"user":{"id":1},"x":1}
+{"x":2,"user":{"id":1}}
+{"user":{"id":2}}
+ { "user" : { "id" : 2 } }
+{"user":{"id":"\u0032"}}
+"#;
+    dedup("--json user.id", input, b"{\"user\":{\"id\":1},\"x\":1}\n{\"user\":{\"id\":2}}\n");
+    let two = b"{\"a\":1,\"b\":2}\n{\"b\":2,\"a\":1}\n{\"a\":12,\"b\":\"\"}\n{\"a\":\"1\",\"b\":3}\n";
+    let once = b"{\"a\":1,\"b\":2}\n{\"a\":12,\"b\":\"\"}\n{\"a\":\"1\",\"b\":3}\n";
+    dedup("--json a --json b", two, once);
+    dedup("--json a,b", two, once);
+}
+
+#[test]
+fn records_without_a_key_pass_are_dropped_or_end_the_run() {
+    let cases: [(&str, &[u8], &[u8]); 3] = [
+        ("--field 2 --delimiter ,", b"1,a\nnone\n2,a\nnone\n3,b\n", b"none\nnone\n"),
+        ("--csv --column b", b"a,b\n1,a\n1\n2,a\n\n3,b\n", b"1\n\n"),
+        (
+            "--json k.v",
+            b"{\"k\":{\"v\":1}}\n{\"k\":1}\n{\"k\":{\"v\":1}}\nno json\n{\"k\":{\"v\":null}}\n",
+            b"",
+        ),
+    ];
+    for (options, input, missing) in cases {
+        let line = format!("dedup --window 1000 --fp 1e-9 --layout slices {options}");
+        let passed = answer(&line, input);
+        let dropped = answer(&format!("{line} --missing drop"), input);
+        assert!(passed.len() > dropped.len(), "{options}");
+        if !missing.is_empty() {
+            assert_eq!(passed.len() - dropped.len(), missing.len(), "{options}");
+        }
+        let count = text(&answer(&format!("{line} --count"), input));
+        assert!(count.contains("duplicates 1\n") && !count.contains("missing 0"), "{options}: {count}");
+        let refused = complaint(&format!("{line} --missing fail"), input, 1);
+        assert!(refused.contains("record") && refused.contains("--missing"), "{refused}");
+    }
+    // What came before the failure has come out.
+    let mut command = common::lately(common::words("dedup --window 10 --field 2 --missing fail"));
+    let output = common::run(&mut command, b"1 a\n2 b\n3\n4 c\n");
+    assert_eq!((output.status.code(), output.stdout), (Some(1), b"1 a\n2 b\n".to_vec()));
+    assert!(text(&output.stderr).contains("record 3"));
+}
+
+#[test]
+fn times_in_fields_columns_and_paths() {
+    let expired = "--within 10s --capacity 1000 --fp 1e-9 --slack 0.2";
+    let run = |options: &str, input: &[u8]| text(&answer(&format!("dedup {expired} {options}"), input));
+    let lines = b"1700000000 a\n1700000009 a\n1700000100 a\n";
+    assert_eq!(run("--time-field 1 --field 2", lines), "1700000000 a\n1700000100 a\n");
+    let csv = b"t,k\n2024-01-01T00:00:00Z,a\n2024-01-01T00:00:09.5Z,a\n2024-01-01T00:01:40+00:00,a\n";
+    let kept = "t,k\n2024-01-01T00:00:00Z,a\n2024-01-01T00:01:40+00:00,a\n";
+    assert_eq!(run("--csv --column k --time-field t", csv), kept);
+    let json = b"{\"t\":{\"ms\":1700000000000},\"k\":1}\n{\"t\":{\"ms\":1700000009000},\"k\":1}\n{\"t\":{\"ms\":1700000100000},\"k\":1}\n";
+    assert_eq!(run("--json k --time-field t.ms", json).lines().count(), 2);
+    // The same numbers, taken as milliseconds, are a tenth of a second apart.
+    assert_eq!(run("--time-field 1 --time-unit ms --field 2", lines), "1700000000 a\n");
+    // A record without a time is a record without a key.
+    assert_eq!(run("--time-field 1 --field 2 --missing drop", b"soon a\n1700000000 b\n"), "1700000000 b\n");
+    // Without a key, the whole record is one.
+    assert_eq!(
+        run("--time-field 1", b"1700000000 a\n1700000000 a\n1700000001 a\n"),
+        "1700000000 a\n1700000001 a\n"
+    );
+}

@@ -1,0 +1,158 @@
+//! What is written, and what happens when it cannot be.
+
+mod common;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Read as _;
+use std::process::Stdio;
+
+use common::{Directory, answer, feed, json_file, lately, run, spawn, text, words};
+
+const INPUT: &[u8] = b"a,1\nb,1\na,1\nc,1\na,1";
+
+#[test]
+fn unique_duplicates_and_tagged_share_the_stream() {
+    let emit = |what: &str| text(&answer(&format!("dedup --window 10 --emit {what}"), INPUT));
+    assert_eq!(emit("unique"), "a,1\nb,1\nc,1\n");
+    assert_eq!(emit("duplicates"), "a,1\na,1");
+    assert_eq!(emit("tagged"), "new\ta,1\nnew\tb,1\nseen\ta,1\nnew\tc,1\nseen\ta,1");
+    assert_eq!(emit("tagged --field 1 --delimiter ,"), "new,a,1\nnew,b,1\nseen,a,1\nnew,c,1\nseen,a,1");
+    let csv = b"k,v\na,1\na,2\n\n";
+    let tagged = answer("dedup --window 10 --csv --column k --emit tagged", csv);
+    assert_eq!(text(&tagged), "lately,k,v\nnew,a,1\nseen,a,2\nmissing,\n");
+    let duplicates = answer("dedup --window 10 --csv --column k --emit duplicates", csv);
+    assert_eq!(text(&duplicates), "k,v\na,2\n");
+}
+
+#[test]
+fn a_summary_for_people_and_one_for_machines() {
+    let directory = Directory::new("summary");
+    let path = directory.name("stats.json");
+    let line = format!("dedup --window 10 --field 2 --delimiter , --count --stats --stats-json {path}");
+    let output = run(&mut lately(words(&line)), b"1,a\n2,a\n3,b\nnone\n");
+    assert_eq!(text(&output.stdout), "records 4\nunique 2\nduplicates 1\nmissing 1\n");
+    let stats = text(&output.stderr);
+    for line in ["records             4\n", "duplicates          1\n", "guaranteed window   10 records\n"] {
+        assert!(stats.contains(line), "{stats}");
+    }
+    let json = json_file(path.as_ref());
+    let keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(
+        keys,
+        [
+            "records",
+            "unique",
+            "duplicates",
+            "missing",
+            "bytes",
+            "seconds",
+            "records_per_second",
+            "guaranteed_window",
+            "predicted_false_positive_rate",
+            "estimated_false_positive_rate",
+            "memory_bytes"
+        ]
+    );
+    assert_eq!((json["records"].as_u64(), json["bytes"].as_u64()), (Some(4), Some(17)));
+    answer(&format!("dedup --within 10m --capacity 1k --stats-json {path}"), b"a\n");
+    assert_eq!(json_file(path.as_ref())["guaranteed_span_ms"].as_u64(), Some(600_000));
+}
+
+#[test]
+fn a_closed_pipe_ends_quietly_and_saves_nothing_that_nobody_got() {
+    let directory = Directory::new("closed");
+    let state = directory.name("state");
+    let mut child = spawn(&mut lately(words(&format!("dedup --window 1000 --checkpoint 0 --state {state}"))));
+    feed(&mut child, b"first\n");
+    common::expect(&mut child, b"first\n");
+    drop(child.stdout.take());
+    let mut stdin = common::stdin_of(&mut child);
+    // Until it notices and hangs up.
+    while std::io::Write::write_all(&mut stdin, b"more\nand more\n").is_ok() {}
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()));
+    assert!(!directory.path("state").exists());
+}
+
+#[test]
+fn a_full_disk_is_told_and_the_saved_state_stays() {
+    let directory = Directory::new("full");
+    let state = directory.name("state");
+    let line = format!("dedup --window 1000 --state {state}");
+    answer(&line, b"saved\n");
+    let before = fs::read(&state).unwrap();
+    let full = || Stdio::from(OpenOptions::new().write(true).open("/dev/full").unwrap());
+    let input = directory.file("input", "saved\nlost\n");
+    let output = lately(words(&format!("{line} {input}"))).stdout(full()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("standard output: No space left"), "{}", text(&output.stderr));
+    assert_eq!(fs::read(&state).unwrap(), before, "what was not written is not known as seen");
+    assert_eq!(answer(&line, b"saved\nlost\n"), b"lost\n");
+    for command in ["plan --window 1000", "metrics --k 3 --l 5", "dedup --window 1000 --count /dev/null"] {
+        let output = lately(words(command)).stdout(full()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{command}");
+    }
+    let stats = format!("dedup --window 1000 --stats-json /dev/full {input}");
+    let refused = common::complaint(&stats, b"", 1);
+    assert!(refused.contains("/dev/full"), "{refused}");
+}
+
+#[test]
+fn a_state_that_does_not_fit_is_told_and_the_saved_one_stays() {
+    let directory = Directory::new("limit");
+    let state = directory.name("state");
+    let line = format!("dedup --window 100k --state {state}");
+    answer(&line, b"saved\n");
+    let before = fs::read(&state).unwrap();
+    // A limit on the size of files, with its signal ignored, is a disk that is full after 4 KiB.
+    let script =
+        format!("trap '' XFSZ; ulimit -f 8; exec {} {line} --checkpoint 1ms", env!("CARGO_BIN_EXE_lately"));
+    let mut child = spawn(std::process::Command::new("sh").args(["-c", &script]));
+    feed(&mut child, b"more\n");
+    common::expect(&mut child, b"more\n");
+    // A failed checkpoint is told of, and the stream goes on.
+    let mut told = [0; 30];
+    child.stderr.as_mut().unwrap().read_exact(&mut told).unwrap();
+    assert_eq!(text(&told), "lately: a checkpoint failed, t");
+    feed(&mut child, b"and more\n");
+    common::expect(&mut child, b"and more\n");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("state: File too large"), "{}", text(&output.stderr));
+    assert_eq!(fs::read(&state).unwrap(), before);
+    assert_eq!(directory.entries(), ["state", "state.lock"], "nothing is left beside it");
+}
+
+#[test]
+fn a_progress_bar_is_for_a_terminal_and_a_known_end() {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let directory = Directory::new("progress");
+    let input = directory.file("input", "line\n".repeat(200_000));
+    let on_terminal = |arguments: &str, stdin: Stdio| {
+        let control = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&control).unwrap();
+        unlockpt(&control).unwrap();
+        let name = ptsname(&control, Vec::new()).unwrap();
+        let terminal = OpenOptions::new().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+        let mut child =
+            lately(words(arguments)).stdin(stdin).stdout(Stdio::null()).stderr(terminal).spawn().unwrap();
+        // Reading fails when the last process has closed the terminal.
+        let reader = std::thread::spawn(move || {
+            let (mut shown, mut piece) = (Vec::new(), [0; 4096]);
+            let mut control = File::from(control);
+            while let Ok(read) = control.read(&mut piece) {
+                shown.extend_from_slice(&piece[..read]);
+            }
+            text(&shown)
+        });
+        assert!(child.wait().unwrap().success());
+        reader.join().unwrap()
+    };
+    let shown = on_terminal(&format!("dedup --window 1000 {input}"), Stdio::null());
+    assert!(shown.contains("ETA") && shown.contains("/s") && shown.contains('%'), "{shown}");
+    let shown = on_terminal("dedup --window 1000", File::open(&input).unwrap().into());
+    assert!(shown.contains("ETA"), "standard input is a file: {shown}");
+    assert_eq!(on_terminal("dedup --window 1000 /dev/null", Stdio::null()), "");
+    let output = run(&mut lately(words(&format!("dedup --window 1000 {input}"))), b"");
+    assert_eq!(text(&output.stderr), "", "no terminal, no bar");
+}

@@ -1,0 +1,293 @@
+//! States: across restarts, signals and crashes, and against other processes.
+
+mod common;
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use common::exact::Random;
+use common::{Directory, answer, complaint, expect, feed, lately, numbers, spawn, stdin_of, text, words};
+use lately::{Filter, HashFunction};
+use rustix::process::{Pid, Signal, kill_process};
+
+#[test]
+fn runs_in_pieces_are_one_run() {
+    let directory = Directory::new("pieces");
+    let mut random = Random(5);
+    let records: Vec<String> = (0..5_000).map(|_| format!("{}\n", random.below(3_000))).collect();
+    let line = |state: &str| format!("dedup --window 700 --fp 1e-2 --state {}", directory.name(state));
+    let whole = answer(&line("whole"), records.concat().as_bytes());
+    let mut pieces = Vec::new();
+    let mut rest = records.as_slice();
+    while !rest.is_empty() {
+        let (piece, later) = rest.split_at(rest.len().min(random.below(900) as usize));
+        pieces.extend(answer(&line("pieces"), piece.concat().as_bytes()));
+        rest = later;
+    }
+    assert_eq!(text(&pieces), text(&whole));
+    let load = |state: &str| Filter::load(directory.path(state)).unwrap();
+    assert!(load("pieces") == load("whole"));
+    assert_eq!(directory.entries(), ["pieces", "pieces.lock", "whole", "whole.lock"]);
+}
+
+#[test]
+fn a_state_of_another_promise_is_refused_by_name() {
+    let directory = Directory::new("differs");
+    let count = directory.name("count");
+    let time = directory.name("time");
+    answer(&format!("dedup --window 1000 --fp 1e-3 --slack 0.3 --state {count}"), b"a\n");
+    answer(&format!("dedup --within 10m --capacity 1000 --fp 1e-3 --state {time}"), b"a\n");
+    for (state, promise, named) in [
+        (&count, "--window 2000", ["--window 2000", "--window 1000"]),
+        (&count, "--within 1m --capacity 1000", ["--within 1m", "--window 1000"]),
+        (&count, "--window 1000 --fp 1e-6", ["--fp 1e-6", "--fp 9."]),
+        (&count, "--window 1000 --fp 1e-3 --slack 0.01", ["--slack 0.01", "--slack 0."]),
+        (&count, "--window 1000 --fp 1e-3 --layout slices", ["--layout slices", "--layout rows"]),
+        (&count, "--window 1000 --fp 1e-3 --max-memory 1kB", ["--max-memory 1000", "bytes"]),
+        (&time, "--window 1000", ["--window 1000", "--within 10m"]),
+        (&time, "--within 11m --capacity 1000", ["--within 11m", "--within 10m"]),
+        (&time, "--within 10m --capacity 999", ["--capacity 999", "--capacity 1000"]),
+    ] {
+        let before = fs::read(state).unwrap();
+        let refused = complaint(&format!("dedup {promise} --state {state}"), b"b\n", 1);
+        assert!(named.iter().all(|name| refused.contains(name)), "{promise}: {refused}");
+        assert!(refused.contains(state.as_str()) && refused.contains("another --state"), "{refused}");
+        assert_eq!(fs::read(state).unwrap(), before);
+    }
+    // Better than asked for is good enough.
+    answer(&format!("dedup --window 1000 --fp 1e-2 --slack 0.5 --max-memory 1MB --state {count}"), b"b\n");
+}
+
+#[test]
+fn what_is_no_state_is_refused_and_left_alone() {
+    let directory = Directory::new("nostate");
+    let other = directory.file("notes.txt", "not a filter");
+    let refused = complaint(&format!("dedup --window 10 --state {other}"), b"a\n", 1);
+    assert!(refused.contains("notes.txt") && refused.contains("not a lately snapshot"), "{refused}");
+    let state = directory.name("state");
+    answer(&format!("dedup --window 10 --state {state}"), b"a\n");
+    let bytes = fs::read(&state).unwrap();
+    fs::write(&state, &bytes[..bytes.len() - 1]).unwrap();
+    for line in ["dedup --window 10 --state", "contains --state", "inspect"] {
+        let refused = complaint(&format!("{line} {state}"), b"a\n", 1);
+        assert!(refused.contains("cut off") && refused.contains("state"), "{line}: {refused}");
+    }
+    let refused = complaint("dedup --window 10 --state /dev/null", b"a\n", 1);
+    assert!(refused.contains("is not a file"), "{refused}");
+    let refused = complaint(&format!("dedup --window 10 --state {}", directory.name("no/where")), b"a\n", 1);
+    assert!(refused.contains("No such file"), "{refused}");
+}
+
+#[test]
+fn one_state_one_process() {
+    let directory = Directory::new("lock");
+    let line = format!("dedup --window 10 --checkpoint 1ms --state {}", directory.name("state"));
+    let mut first = spawn(&mut lately(words(&line)));
+    feed(&mut first, b"a\n");
+    expect(&mut first, b"a\n");
+    // Also after the file has been replaced by a checkpoint.
+    wait_until("a checkpoint", || directory.path("state").exists());
+    let refused = complaint(&line, b"b\n", 1);
+    assert!(refused.contains("another process") && refused.contains("--state"), "{refused}");
+    // Looking is free.
+    let state = directory.name("state");
+    assert_eq!(text(&answer(&format!("contains --state {state}"), b"a\nb\n")), "seen\ta\nnew\tb\n");
+    drop(stdin_of(&mut first));
+    assert!(first.wait().unwrap().success());
+    assert_eq!(answer(&line, b"a\nb\n"), b"b\n");
+}
+
+#[test]
+fn a_state_of_another_hash_is_followed() {
+    let directory = Directory::new("hash");
+    let state = directory.name("state");
+    let hash = HashFunction::SipHash13 { key: *b"sixteen secret b" };
+    let mut filter =
+        Filter::builder().window(1000).false_positive_rate(1e-4).hash_function(hash).build().unwrap();
+    filter.insert("a");
+    filter.save(&state).unwrap();
+    assert_eq!(answer(&format!("dedup --window 1000 --state {state}"), b"a\nb\na\n"), b"b\n");
+    let shown = text(&answer(&format!("inspect --json {state}"), b""));
+    assert!(shown.contains("siphash13") && !shown.contains("115,"), "the key is secret: {shown}");
+}
+
+#[test]
+fn signals_end_in_order() {
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let directory = Directory::new(&format!("signal{code}"));
+        let state = directory.name("state");
+        let line = format!("dedup --window 1000 --checkpoint 0 --stats --state {state}");
+        let mut child = spawn(&mut lately(words(&line)));
+        feed(&mut child, b"a\nb\nhalf a record");
+        expect(&mut child, b"a\nb\n");
+        let held_open = stdin_of(&mut child);
+        kill(&child, signal);
+        let output = child.wait_with_output().unwrap();
+        drop(held_open);
+        assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
+        assert_eq!(text(&output.stdout), "", "half a record is none");
+        assert!(text(&output.stderr).contains("records             2\n"));
+        assert_eq!(Filter::load(&state).unwrap().statistics().inserts, 2);
+        assert_eq!(answer(&line, b"b\nhalf a record\n"), b"half a record\n");
+    }
+}
+
+#[test]
+fn a_signal_in_full_flow_loses_nothing_that_was_read() {
+    let directory = Directory::new("flow");
+    let input = directory.file("input", numbers(0..500_000));
+    for round in 0..10_u64 {
+        let state = directory.name(&format!("state{round}"));
+        let line = format!("dedup --window 100k --emit tagged --checkpoint 0 --state {state}");
+        let mut child = spawn(&mut lately(words(&format!("{line} {input} -"))));
+        let held_open = stdin_of(&mut child);
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        stdout.read_line(&mut String::new()).unwrap();
+        let collector = std::thread::spawn(move || 1 + stdout.lines().map_while(Result::ok).count() as u64);
+        std::thread::sleep(Duration::from_millis(3 * round));
+        kill(&child, Signal::TERM);
+        assert_eq!(child.wait().unwrap().code(), Some(143));
+        drop(held_open);
+        let written = collector.join().unwrap();
+        let known = Filter::load(&state).unwrap().statistics().inserts;
+        assert_eq!(known, written, "round {round}: what is known has come out, and the other way round");
+    }
+}
+
+#[test]
+fn a_second_signal_ends_at_once() {
+    let mut child = spawn(&mut lately(words("dedup --window 1000 --fp 1e-3")));
+    // More than a pipe holds, and nobody reads: it is stuck in a write.
+    let mut stdin = stdin_of(&mut child);
+    let feeder = std::thread::spawn(move || {
+        let lines = numbers(0..100_000);
+        while stdin.write_all(&lines).is_ok() {}
+    });
+    let mut stuck_for = 0;
+    wait_until("the writer to be stuck", || {
+        stuck_for = if is_sleeping(&child) { stuck_for + 1 } else { 0 };
+        stuck_for >= 50
+    });
+    kill(&child, Signal::TERM);
+    while child.try_wait().unwrap().is_none() {
+        kill(&child, Signal::TERM);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let status = child.wait().unwrap();
+    // On a machine so busy that it was not stuck yet, the first signal has ended it in order.
+    assert!(status.signal() == Some(15) || status.code() == Some(143), "{status}");
+    drop(child.stdout.take());
+    feeder.join().unwrap();
+}
+
+#[test]
+fn checkpoints_are_made_while_the_stream_pauses() {
+    let directory = Directory::new("checkpoint");
+    let state = directory.path("state");
+    let mut child = spawn(&mut lately(words(&format!(
+        "dedup --window 1000 --checkpoint 1ms --state {}",
+        directory.name("state")
+    ))));
+    for number in 1..=5 {
+        let record = format!("{number}\n");
+        feed(&mut child, record.as_bytes());
+        expect(&mut child, record.as_bytes());
+        wait_until("a checkpoint", || {
+            Filter::load(&state).is_ok_and(|filter| filter.statistics().inserts == number)
+        });
+    }
+    drop(stdin_of(&mut child));
+    assert!(child.wait().unwrap().success());
+}
+
+/// Killed at any moment, a state can be loaded and never goes back, and every record it knows has come out.
+#[test]
+fn kill_9_at_any_moment() {
+    const ROUNDS: u64 = 60;
+    let directory = Directory::new("kill");
+    let state = directory.name("state");
+    let line = format!("dedup --window 20000 --fp 1e-12 --layout slices --checkpoint 1ms --state {state}");
+    answer(&line, b"");
+    let mut random = Random(6);
+    let mut known = 0;
+    let mut progressed = 0;
+    for round in 0..ROUNDS {
+        let mut child = spawn(&mut lately(words(&line)));
+        let mut stdin = stdin_of(&mut child);
+        // The stream goes on where the state is.
+        let feeder = std::thread::spawn(move || {
+            for number in known.. {
+                if stdin.write_all(format!("{number}\n").as_bytes()).is_err() {
+                    return;
+                }
+            }
+        });
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let collector = std::thread::spawn(move || {
+            let whole = stdout.split(b'\n').map_while(Result::ok);
+            whole.filter_map(|line| text(&line).parse::<u64>().ok()).collect::<Vec<u64>>()
+        });
+        std::thread::sleep(Duration::from_micros(random.below(40_000)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        feeder.join().unwrap();
+        let mut written = collector.join().unwrap();
+
+        let saved = Filter::load(&state).unwrap().statistics().inserts;
+        assert!(saved >= known, "round {round}: the state went back from {known} to {saved}");
+        written.sort_unstable();
+        for number in known..saved {
+            assert!(written.binary_search(&number).is_ok(), "round {round}: {number} is known but was lost");
+        }
+        progressed += u64::from(saved > known);
+        known = saved;
+    }
+    assert!(progressed > ROUNDS / 10, "only {progressed} of {ROUNDS} rounds came to a checkpoint");
+    // What the killed processes left beside it is cleared away.
+    answer(&line, b"");
+    assert_eq!(directory.entries(), ["state", "state.lock"]);
+}
+
+#[test]
+fn what_was_seen_can_be_asked_without_changing_it() {
+    let directory = Directory::new("contains");
+    let state = directory.name("state");
+    answer(&format!("dedup --window 1000 --csv --column k --state {state}"), b"k,v\na,1\nb,2\n");
+    let before = fs::read(&state).unwrap();
+    let ask =
+        |options: &str, input: &[u8]| text(&answer(&format!("contains --state {state} {options}"), input));
+    assert_eq!(ask("", b"a\nc\nb"), "seen\ta\nnew\tc\nseen\tb");
+    assert_eq!(ask("--json k", b"{\"k\":\"a\"}\n{}\n"), "seen\t{\"k\":\"a\"}\nmissing\t{}\n");
+    assert_eq!(ask("--csv --column k", b"v,k\n1,b\n1,x\n"), "lately,v,k\nseen,1,b\nnew,1,x\n");
+    assert_eq!(ask("-0", b"a\0z\0"), "seen\ta\0new\tz\0");
+    assert_eq!(ask("", b"c\nc\n"), "new\tc\nnew\tc\n", "asking is not inserting");
+    assert_eq!(fs::read(&state).unwrap(), before);
+    let refused = complaint(&format!("contains --state {}", directory.name("none")), b"a\n", 1);
+    assert!(refused.contains("none: No such file"), "{refused}");
+}
+
+fn kill(child: &Child, signal: Signal) {
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    kill_process(pid, signal).unwrap();
+}
+
+/// All its threads wait for something.
+fn is_sleeping(child: &Child) -> bool {
+    let tasks = fs::read_dir(format!("/proc/{}/task", child.id())).unwrap();
+    let states: Vec<String> =
+        tasks.map(|task| fs::read_to_string(task.unwrap().path().join("stat")).unwrap_or_default()).collect();
+    states.len() > 2 && states.iter().all(|state| state.contains(") S "))
+}
+
+/// Waits for what must come, however long a busy machine takes.
+#[track_caller]
+fn wait_until(what: &str, mut is_there: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !is_there() {
+        assert!(started.elapsed() < Duration::from_secs(60), "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
