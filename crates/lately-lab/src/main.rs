@@ -1,6 +1,8 @@
 //! The lab: `cargo run --release -p lately-lab -- bench [--quick] [--json]`.
 
 mod bench;
+#[allow(dead_code, unused_imports)]
+mod rivals;
 
 use std::process::ExitCode;
 
