@@ -32,8 +32,10 @@ impl CountingQueue {
         let rate = |fingerprint_bits: u32| {
             let counters = counters_per_item(fingerprint_bits);
             let hashes = best_hashes(counters);
-            budget.window as f64 * (-f64::from(fingerprint_bits)).exp2()
-                + fill(1.0, hashes, counters).powf(f64::from(hashes))
+            let in_queue =
+                -(budget.window as f64 * (-(-f64::from(fingerprint_bits)).exp2()).ln_1p()).exp_m1();
+            let in_counters = fill(1.0, hashes, counters).powf(f64::from(hashes));
+            1.0 - (1.0 - in_queue) * (1.0 - in_counters)
         };
         let choices = (4..=48).filter(|&fingerprint_bits| counters_per_item(fingerprint_bits) > 0.1);
         let fingerprint_bits = choices.min_by(|&a, &b| rate(a).total_cmp(&rate(b)))?;

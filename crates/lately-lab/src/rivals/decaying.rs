@@ -5,48 +5,52 @@
 //! zero: exactly the window, no slack, no false negatives. An insert takes as long as there are counters, so it is raced in
 //! small windows only.
 //!
-//! Parameters: counters wide enough for w, and the best hashes for w items in so many counters.
+//! Parameters: counters of 16 bits, where 14 would do for 1e4 inserts, because whole ones are lowered many at a time; the
+//! best hashes for w items in so many counters.
 
 use super::bloom::best_hashes;
-use super::pieces::{Packed, bits_for, position};
+use super::pieces::position;
 use super::{Budget, Rival};
 
 pub(super) struct Decaying {
-    counters: Packed,
+    counters: Vec<u16>,
     hashes: u32,
-    window: u64,
+    window: u16,
 }
 
 impl Decaying {
+    /// `None` if the window is too large for the counters.
     pub(super) fn new(budget: Budget) -> Option<Self> {
-        let counters = Packed::fitting(budget.memory_bits, bits_for(budget.window))?;
+        let window = u16::try_from(budget.window).ok()?;
+        let counters = vec![0; (budget.memory_bits / 16) as usize];
         let hashes = best_hashes(counters.len() as f64 / budget.window as f64);
-        Some(Self { counters, hashes, window: budget.window })
+        Some(Self { counters, hashes, window })
     }
 }
 
 impl Rival for Decaying {
     fn insert(&mut self, hash: u64) {
-        (0..self.counters.len()).for_each(|i| self.counters.decrement(i));
+        self.counters.iter_mut().for_each(|counter| *counter = counter.saturating_sub(1));
         for i in 0..self.hashes {
-            self.counters.set(position(hash, i, self.counters.len()), self.window);
+            let i = position(hash, i, self.counters.len());
+            self.counters[i] = self.window;
         }
     }
 
     fn contains(&self, hash: u64) -> bool {
-        (0..self.hashes).all(|i| self.counters.get(position(hash, i, self.counters.len())) > 0)
+        (0..self.hashes).all(|i| self.counters[position(hash, i, self.counters.len())] > 0)
     }
 
     fn memory_bits(&self) -> u64 {
-        self.counters.memory_bits()
+        self.counters.len() as u64 * 16
     }
 
     fn parameters(&self) -> String {
-        format!("k={}, {} counters of {} bits", self.hashes, self.counters.len(), self.counters.width())
+        format!("k={}, {} counters", self.hashes, self.counters.len())
     }
 
     fn own_window(&self) -> Option<u64> {
-        Some(self.window)
+        Some(self.window.into())
     }
 }
 

@@ -1,0 +1,243 @@
+//! `race`: every contender with the same memory on the same streams, asked the same questions, and timed.
+//!
+//! The streams are fed by as many threads as the machine has, one contender each; times are taken afterwards by one, with
+//! nothing else under way.
+
+mod accuracy;
+mod moments;
+mod present;
+mod speed;
+mod streams;
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use accuracy::Accuracy;
+use moments::Sampling;
+use serde_json::{Value, json};
+use speed::{Effort, Speed};
+use streams::Stream;
+pub(crate) use streams::Zipf;
+
+use crate::rivals::{Budget, CATALOGUE, Contender, Rival, hash_of};
+
+/// Memory for each item of the window, in bits.
+const BITS_PER_ITEM: [u64; 4] = [16, 24, 32, 48];
+
+/// What one contender did in one stream with one memory.
+struct Outcome {
+    contender: &'static Contender,
+    stream: Stream,
+    window: u64,
+    /// Given.
+    bits_per_item: u64,
+    /// `None` if it was not raced; `note` says why.
+    result: Option<Measured>,
+    note: &'static str,
+}
+
+struct Measured {
+    parameters: String,
+    memory_bits: u64,
+    own_window: Option<u64>,
+    accuracy: Accuracy,
+    /// `None` if this stream was not timed.
+    speed: Option<Speed>,
+}
+
+/// One stream and one window: contenders with all memories meet the same questions.
+struct Course {
+    stream: Stream,
+    window: u64,
+    sampling: Sampling,
+    effort: Option<Effort>,
+}
+
+/// A quick race leaves out the large window for all streams but the first, asks less, and times the first stream only.
+fn courses(is_quick: bool) -> Vec<Course> {
+    let course = |stream: Stream, window: u64| {
+        let is_large = window > 100_000;
+        let is_first = stream == Stream::Distinct;
+        if is_quick && is_large && !is_first {
+            return None;
+        }
+        let more = if is_quick { 1 } else { 4 };
+        let sampling = Sampling {
+            moments: 16,
+            window_items: 10_000 * more,
+            expired_items: 30_000 * more,
+            strangers: if is_large { 25_000 } else { 50_000 } * more,
+            more_strangers: if is_large { 175_000 } else { 350_000 } * more,
+        };
+        let effort = Effort {
+            rounds: 5 + 4 * more,
+            operations: (window as usize / 50).min(10_000),
+            singles: if is_quick { 20_000 } else { 100_000 },
+        };
+        Some(Course { stream, window, sampling, effort: (is_first || !is_quick).then_some(effort) })
+    };
+    let all = [10_000, 1_000_000].into_iter().flat_map(|window| Stream::ALL.map(|stream| (stream, window)));
+    all.filter_map(|(stream, window)| course(stream, window)).collect()
+}
+
+/// Races, and writes `race.json` and the report's section into `directory`.
+pub(crate) fn run(directory: &Path, is_quick: bool) -> io::Result<()> {
+    fs::create_dir_all(directory)?;
+    let start = Instant::now();
+    let mut outcomes = Vec::new();
+    let courses = courses(is_quick);
+    for (i, course) in courses.iter().enumerate() {
+        eprintln!(
+            "[{:>4.0} s] course {} of {}: {}, window {}",
+            start.elapsed().as_secs_f64(),
+            i + 1,
+            courses.len(),
+            course.stream.name(),
+            course.window
+        );
+        outcomes.extend(course.race());
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    let results: Vec<Value> = outcomes.iter().map(Outcome::to_json).collect();
+    let document = json!({
+        "quick": is_quick,
+        "clock_ns": speed::clock_nanos(),
+        "slack_windows": moments::SLACK_WINDOWS,
+        "results": results,
+    });
+    fs::write(directory.join("race.json"), format!("{document:#}\n"))?;
+    present::section(&outcomes, is_quick).write(directory)?;
+    eprintln!("[{seconds:>4.0} s] race.json and report.html are in {}", directory.display());
+    Ok(())
+}
+
+impl Course {
+    fn race(&self) -> Vec<Outcome> {
+        let items = self.stream.items(self.window, moments::stream_length(self.window));
+        let moments = moments::moments(&items, self.window, &self.sampling);
+        let end = moments[moments.len() - 1].inserts;
+        let hashes: Vec<u64> = items[..end].iter().map(|&item| hash_of(item)).collect();
+        let mut outcomes = Vec::new();
+        for bits_per_item in BITS_PER_ITEM {
+            let entries = in_parallel(CATALOGUE, |contender| {
+                self.enter(contender, bits_per_item, |rival| {
+                    accuracy::measure(rival, &hashes, self.window, &moments)
+                })
+            });
+            outcomes.extend(self.time(entries, &hashes));
+            eprintln!("         {bits_per_item} bits per item done");
+        }
+        outcomes
+    }
+
+    /// A contender that has run, and what came of it.
+    fn enter(
+        &self,
+        contender: &'static Contender,
+        bits_per_item: u64,
+        measure: impl Fn(&mut dyn Rival) -> Accuracy,
+    ) -> (Outcome, Option<Box<dyn Rival>>) {
+        let budget = Budget { memory_bits: bits_per_item * self.window, window: self.window };
+        let outcome = |result, note| Outcome {
+            contender,
+            stream: self.stream,
+            window: self.window,
+            bits_per_item,
+            result,
+            note,
+        };
+        if self.window > contender.largest_window {
+            return (outcome(None, "an insert takes too long in so large a window"), None);
+        }
+        let Some(mut rival) = (contender.build)(budget) else {
+            return (outcome(None, "does not fit into so little memory"), None);
+        };
+        let accuracy = measure(&mut *rival);
+        let measured = Measured {
+            parameters: rival.parameters(),
+            memory_bits: rival.memory_bits(),
+            own_window: rival.own_window(),
+            accuracy,
+            speed: None,
+        };
+        (outcome(Some(measured), ""), Some(rival))
+    }
+
+    fn time(&self, entries: Vec<(Outcome, Option<Box<dyn Rival>>)>, hashes: &[u64]) -> Vec<Outcome> {
+        let (mut outcomes, rivals): (Vec<_>, Vec<_>) = entries.into_iter().unzip();
+        if let Some(effort) = self.effort {
+            let mut present: Vec<Box<dyn Rival>> = rivals.into_iter().flatten().collect();
+            let speeds = speed::measure(&mut present, hashes, self.window, effort);
+            let results = outcomes.iter_mut().filter_map(|outcome| outcome.result.as_mut());
+            results.zip(speeds).for_each(|(result, speed)| result.speed = Some(speed));
+        }
+        outcomes
+    }
+}
+
+/// Maps in as many threads as there are cores, keeping the order.
+pub(crate) fn in_parallel<T: Sync, R: Send>(
+    jobs: &'static [T],
+    run: impl Fn(&'static T) -> R + Sync,
+) -> Vec<R> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<Option<R>>> = Mutex::new(jobs.iter().map(|_| None).collect());
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some((i, job)) =
+                    Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, jobs.get(i)?)))
+                {
+                    let result = run(job);
+                    done.lock().expect("no thread panics while it holds the results")[i] = Some(result);
+                }
+            });
+        }
+    });
+    let done = done.into_inner().expect("all threads have ended well");
+    done.into_iter().map(|result| result.expect("every job was taken")).collect()
+}
+
+impl Outcome {
+    fn to_json(&self) -> Value {
+        let mut value = json!({
+            "contender": self.contender.name,
+            "family": self.contender.family.name(),
+            "stream": self.stream.name(),
+            "window": self.window,
+            "bits_per_item": self.bits_per_item,
+        });
+        let Some(measured) = &self.result else {
+            value["note"] = self.note.into();
+            return value;
+        };
+        let accuracy = &measured.accuracy;
+        let more = json!({
+            "parameters": measured.parameters,
+            "own_window": measured.own_window,
+            "memory_bits": measured.memory_bits,
+            "bits_per_item_used": measured.memory_bits as f64 / self.window as f64,
+            "window_queries": accuracy.window_queries,
+            "false_negatives": accuracy.false_negatives,
+            "false_negative_rate": accuracy.false_negative_rate(),
+            "stranger_queries": accuracy.stranger_queries,
+            "false_positives": accuracy.false_positives,
+            "false_positive_rate": accuracy.false_positive_rate(),
+            "npws": accuracy.slack.map(|slack| slack.mean),
+            "peak_npws": accuracy.slack.map(|slack| slack.peak),
+            "insert_ns": measured.speed.map(|speed| speed.insert.mean),
+            "insert_p999_ns": measured.speed.map(|speed| speed.insert.p999),
+            "query_ns": measured.speed.map(|speed| speed.query.mean),
+            "query_p999_ns": measured.speed.map(|speed| speed.query.p999),
+        });
+        if let (Value::Object(value), Value::Object(more)) = (&mut value, more) {
+            value.extend(more);
+        }
+        value
+    }
+}
