@@ -1,18 +1,19 @@
-//! The lab, where claims are earned: benchmarks, and the race of all sliding-window filters the paper names.
-
-// Parts of the report are for the paper's own section, which is to come.
-#![allow(dead_code, unused_imports)]
+//! The lab, where claims are earned: the paper's tables and figures, the race of all sliding-window filters it names, and
+//! benchmarks.
 
 mod bench;
+mod parallel;
 mod race;
 mod report;
+mod reproduce;
 mod rivals;
 
 use std::path::Path;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: lately-lab bench [--quick] [--json]
-       lately-lab race --out DIR [--quick]";
+const USAGE: &str = "usage: lately-lab reproduce --out DIR
+       lately-lab race --out DIR [--quick]
+       lately-lab bench [--quick] [--json]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
             bench::run(options.contains(&"--quick"), options.contains(&"--json"));
             Ok(())
         }
+        ["reproduce", "--out", directory] => reproduce::run(Path::new(directory)),
         ["race", "--out", directory] => race::run(Path::new(directory), false),
         ["race", "--out", directory, "--quick"] | ["race", "--quick", "--out", directory] => {
             race::run(Path::new(directory), true)

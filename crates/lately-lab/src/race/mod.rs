@@ -12,8 +12,6 @@ mod streams;
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use accuracy::Accuracy;
@@ -23,6 +21,7 @@ use speed::{Effort, Speed};
 use streams::Stream;
 pub(crate) use streams::Zipf;
 
+use crate::parallel::in_parallel;
 use crate::rivals::{Budget, CATALOGUE, Contender, Rival, hash_of};
 
 /// Memory for each item of the window, in bits.
@@ -177,30 +176,6 @@ impl Course {
         }
         outcomes
     }
-}
-
-/// Maps in as many threads as there are cores, keeping the order.
-pub(crate) fn in_parallel<T: Sync, R: Send>(
-    jobs: &'static [T],
-    run: impl Fn(&'static T) -> R + Sync,
-) -> Vec<R> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<Option<R>>> = Mutex::new(jobs.iter().map(|_| None).collect());
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while let Some((i, job)) =
-                    Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, jobs.get(i)?)))
-                {
-                    let result = run(job);
-                    done.lock().expect("no thread panics while it holds the results")[i] = Some(result);
-                }
-            });
-        }
-    });
-    let done = done.into_inner().expect("all threads have ended well");
-    done.into_iter().map(|result| result.expect("every job was taken")).collect()
 }
 
 impl Outcome {

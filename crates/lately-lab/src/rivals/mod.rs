@@ -38,8 +38,9 @@ mod time_interval;
 mod timing;
 
 pub(crate) use catalogue::{CATALOGUE, Contender, Family};
+#[cfg(test)]
 pub(crate) use exact::ExactWindow;
-pub(crate) use pieces::{Random, hash_of};
+pub(crate) use pieces::{Bits, Random, hash_of, position};
 pub(crate) use swamp::Swamp;
 
 /// The slack everybody aims at who can choose it: that of lately's planner, a fifth of the window at its peak. It is one

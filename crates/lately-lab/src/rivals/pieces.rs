@@ -12,7 +12,7 @@ pub(crate) fn hash_of(key: u64) -> u64 {
 /// The `i`-th of an item's positions below `limit`: the hash is turned by an odd constant per lane, spread by a folded
 /// product, and reduced by its top bits.
 #[inline]
-pub(super) fn position(hash: u64, i: u32, limit: usize) -> usize {
+pub(crate) fn position(hash: u64, i: u32, limit: usize) -> usize {
     below(
         fold(hash.rotate_left(i).wrapping_add((u64::from(i) + 1).wrapping_mul(0xd1b5_4a32_d192_ed03))),
         limit,
@@ -33,30 +33,30 @@ pub(super) fn below(value: u64, limit: usize) -> usize {
 }
 
 /// A plain array of bits.
-pub(super) struct Bits {
+pub(crate) struct Bits {
     words: Vec<u64>,
     len: usize,
 }
 
 impl Bits {
     /// At least one word.
-    pub(super) fn new(len: u64) -> Self {
+    pub(crate) fn new(len: u64) -> Self {
         let words = (len / 64).max(1) as usize;
         Self { words: vec![0; words], len: words * 64 }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
     #[inline]
-    pub(super) fn get(&self, i: usize) -> bool {
+    pub(crate) fn get(&self, i: usize) -> bool {
         self.words[i / 64] >> (i % 64) & 1 == 1
     }
 
     /// Returns whether it was set.
     #[inline]
-    pub(super) fn set(&mut self, i: usize) -> bool {
+    pub(crate) fn set(&mut self, i: usize) -> bool {
         let was = self.get(i);
         self.words[i / 64] |= 1 << (i % 64);
         was
@@ -64,17 +64,17 @@ impl Bits {
 
     /// Returns whether it was set.
     #[inline]
-    pub(super) fn reset(&mut self, i: usize) -> bool {
+    pub(crate) fn reset(&mut self, i: usize) -> bool {
         let was = self.get(i);
         self.words[i / 64] &= !(1 << (i % 64));
         was
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.words.fill(0);
     }
 
-    pub(super) fn memory_bits(&self) -> u64 {
+    pub(crate) fn memory_bits(&self) -> u64 {
         self.words.len() as u64 * 64
     }
 }
