@@ -101,17 +101,26 @@ pub(crate) fn run(directory: &Path, is_quick: bool) -> io::Result<()> {
         outcomes.extend(course.race());
     }
     let seconds = start.elapsed().as_secs_f64();
-    let results: Vec<Value> = outcomes.iter().map(Outcome::to_json).collect();
-    let document = json!({
-        "quick": is_quick,
-        "clock_ns": speed::clock_nanos(),
-        "slack_windows": moments::SLACK_WINDOWS,
-        "results": results,
-    });
-    fs::write(directory.join("race.json"), format!("{document:#}\n"))?;
+    fs::write(directory.join("race.json"), to_json(&outcomes, is_quick))?;
     present::section(&outcomes, is_quick).write(directory)?;
     eprintln!("[{seconds:>4.0} s] race.json and report.html are in {}", directory.display());
     Ok(())
+}
+
+/// One result per line, so that two races can be compared line by line.
+fn to_json(outcomes: &[Outcome], is_quick: bool) -> String {
+    let results: Vec<String> = outcomes.iter().map(|outcome| outcome.to_json().to_string()).collect();
+    format!(
+        "{{\"quick\": {is_quick}, \"clock_ns\": {}, \"slack_windows\": {}, \"results\": [\n{}\n]}}\n",
+        speed::clock_nanos(),
+        moments::SLACK_WINDOWS,
+        results.join(",\n")
+    )
+}
+
+/// Four digits: more would be noise.
+fn digits(value: f64) -> f64 {
+    format!("{value:.3e}").parse().expect("a number that was just written")
 }
 
 impl Course {
@@ -196,23 +205,70 @@ impl Outcome {
             "parameters": measured.parameters,
             "own_window": measured.own_window,
             "memory_bits": measured.memory_bits,
-            "bits_per_item_used": measured.memory_bits as f64 / self.window as f64,
+            "bits_per_item_used": digits(measured.memory_bits as f64 / self.window as f64),
             "window_queries": accuracy.window_queries,
             "false_negatives": accuracy.false_negatives,
-            "false_negative_rate": accuracy.false_negative_rate(),
+            "false_negative_rate": digits(accuracy.false_negative_rate()),
             "stranger_queries": accuracy.stranger_queries,
             "false_positives": accuracy.false_positives,
-            "false_positive_rate": accuracy.false_positive_rate(),
-            "npws": accuracy.slack.map(|slack| slack.mean),
-            "peak_npws": accuracy.slack.map(|slack| slack.peak),
-            "insert_ns": measured.speed.map(|speed| speed.insert.mean),
-            "insert_p999_ns": measured.speed.map(|speed| speed.insert.p999),
-            "query_ns": measured.speed.map(|speed| speed.query.mean),
-            "query_p999_ns": measured.speed.map(|speed| speed.query.p999),
+            "false_positive_rate": digits(accuracy.false_positive_rate()),
+            "npws": accuracy.slack.map(|slack| digits(slack.mean)),
+            "peak_npws": accuracy.slack.map(|slack| digits(slack.peak)),
+            "insert_ns": measured.speed.map(|speed| digits(speed.insert.mean)),
+            "insert_p999_ns": measured.speed.map(|speed| digits(speed.insert.p999)),
+            "query_ns": measured.speed.map(|speed| digits(speed.query.mean)),
+            "query_p999_ns": measured.speed.map(|speed| digits(speed.query.p999)),
         });
         if let (Value::Object(value), Value::Object(more)) = (&mut value, more) {
             value.extend(more);
         }
         value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn race_json_is_json_with_a_result_per_line() {
+        let course = |window| Course {
+            stream: Stream::Distinct,
+            window,
+            sampling: Sampling {
+                moments: 1,
+                window_items: 10,
+                expired_items: 10,
+                strangers: 10,
+                more_strangers: 0,
+            },
+            effort: None,
+        };
+        let enter = |contender, bits, window| {
+            course(window)
+                .enter(contender, bits, |_| Accuracy {
+                    window_queries: 3,
+                    stranger_queries: 3,
+                    ..Accuracy::default()
+                })
+                .0
+        };
+        let too_slow =
+            CATALOGUE.iter().find(|contender| contender.largest_window < u64::MAX).expect("the decaying one");
+        let outcomes = [enter(&CATALOGUE[0], 32, 1000), enter(too_slow, 32, 1_000_000)];
+        let text = to_json(&outcomes, true);
+        let parsed: Value = serde_json::from_str(&text).expect("valid");
+        assert_eq!(parsed["results"].as_array().map(Vec::len), Some(2));
+        assert_eq!(text.lines().count(), 4);
+        assert_eq!(parsed["results"][0]["false_negatives"], 0);
+        assert!(parsed["results"][1]["note"].is_string());
+        assert!((digits(1.234_56e-5) - 1.235e-5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_quick_race_has_every_stream_and_both_windows() {
+        let quick = courses(true);
+        assert_eq!((quick.len(), courses(false).len()), (5, 8));
+        assert!(Stream::ALL.iter().all(|stream| quick.iter().any(|course| course.stream == *stream)));
     }
 }

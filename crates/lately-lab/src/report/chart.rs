@@ -27,6 +27,7 @@ pub(crate) enum Mark {
 }
 
 pub(crate) struct Series {
+    /// Without a name it is not in the legend: it goes with another of its colour.
     pub(crate) name: String,
     pub(crate) colour: &'static str,
     pub(crate) mark: Mark,
@@ -227,8 +228,8 @@ impl Chart {
             let last = series.points.iter().rev().find(|point| frame.contains(**point));
             last.map_or(frame.bottom, |point| frame.at(*point).1)
         };
-        let mut entries: Vec<(f64, &Series)> =
-            self.series.iter().map(|series| (end(series), series)).collect();
+        let named = self.series.iter().filter(|series| !series.name.is_empty());
+        let mut entries: Vec<(f64, &Series)> = named.map(|series| (end(series), series)).collect();
         entries.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut free = TOP + 6.0;
         for (i, (wanted, series)) in entries.iter().enumerate() {

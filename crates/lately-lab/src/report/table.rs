@@ -26,7 +26,7 @@ impl Table {
     }
 
     pub(super) fn to_html(&self) -> String {
-        let mut html = String::from("<table><thead><tr>");
+        let mut html = String::from("<div class=\"scroll\"><table><thead><tr>");
         let is_text = |column: usize| {
             self.rows.first().and_then(|row| row.get(column)).is_some_and(|cell| cell.class == "text")
         };
@@ -44,7 +44,7 @@ impl Table {
             }
             html.push_str("</tr>\n");
         }
-        html + "</tbody></table>"
+        html + "</tbody></table></div>"
     }
 }
 

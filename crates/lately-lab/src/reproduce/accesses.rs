@@ -7,8 +7,9 @@ use lately::Shape;
 use lately::model::{Model, QueryAccesses, metrics};
 
 use super::figure::Numbers;
-use super::instrumented::Instrumented;
+
 use super::paper;
+use super::reference::Reference;
 use crate::parallel::in_parallel;
 use crate::report::{Section, Table};
 use crate::rivals::hash_of;
@@ -17,7 +18,7 @@ use crate::rivals::hash_of;
 const SEGMENT_BITS: usize = 1 << 19;
 const FALSE_POSITIVES_WANTED: u64 = 400;
 const LEAST_STRANGERS: u64 = 200_000;
-const MOST_STRANGERS: u64 = 10_000_000;
+const MOST_STRANGERS: u64 = 60_000_000;
 
 /// A mean with its standard error.
 #[derive(Clone, Copy, Default)]
@@ -44,7 +45,11 @@ impl Mean {
     }
 
     fn show(&self) -> String {
-        if self.count < 2 { "too rare".into() } else { format!("{:.2} ± {:.2}", self.mean(), self.error()) }
+        match self.count {
+            0 => "none seen".into(),
+            few @ 1..30 => format!("{:.2} (of only {few})", self.mean()),
+            _ => format!("{:.2} ± {:.2}", self.mean(), self.error()),
+        }
     }
 }
 
@@ -59,7 +64,7 @@ fn count(shape: &Shape) -> Counted {
         lately::Segment::Blocks { block_bits, .. } => SEGMENT_BITS / block_bits as usize,
         _ => SEGMENT_BITS,
     };
-    let mut filter = Instrumented::new(shape, cells);
+    let mut filter = Reference::new(shape, cells);
     filter.fill();
     let mut counted =
         Counted { window: Mean::default(), false_positive: Mean::default(), absent: Mean::default() };
@@ -138,7 +143,8 @@ pub(super) fn report(section: &mut Section, directory: &Path) -> io::Result<()> 
             }
             numbers.row(row, &csv);
         }
-        section.folded_table(&format!("Table {table}: predicted and counted accesses"), &shown);
+        section.paragraph(&format!("Table {table}:"));
+        section.table(&shown);
     }
     numbers.write(directory, "accesses")
 }

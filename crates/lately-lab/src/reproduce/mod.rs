@@ -6,10 +6,10 @@ mod accesses;
 mod duplicates;
 mod figure;
 mod fills;
-mod instrumented;
 #[path = "../../../lately/tests/paper/mod.rs"]
 mod paper;
 mod rates;
+mod reference;
 mod tables;
 mod transition;
 
@@ -22,7 +22,6 @@ use figure::Figure;
 use lately::Filter;
 
 use crate::report::Section;
-use crate::rivals::hash_of;
 
 /// The lowest (k, l) of each rate in the paper's table 2.
 const LOWEST_PAIRS: [(u32, u32); 5] = [(4, 3), (7, 5), (10, 7), (14, 11), (17, 13)];
@@ -83,21 +82,4 @@ fn papers_filter(window: u64, (k, l): (u32, u32)) -> Filter {
 fn inserts_to_worst_moment(filter: &Filter) -> u64 {
     let plan = filter.plan();
     u64::from(plan.shape.segments()) * plan.items_per_generation
-}
-
-/// The share of `count` strangers, from a number on, that are reported.
-fn strangers_reported(filter: &Filter, first: u64, count: u64) -> u64 {
-    const BATCH: u64 = 10_000;
-    let mut seen = vec![false; BATCH as usize];
-    let mut reported = 0;
-    let mut next = STRANGERS + first;
-    let end = next + count;
-    while next < end {
-        let hashes: Vec<u64> = (next..end.min(next + BATCH)).map(hash_of).collect();
-        let seen = &mut seen[..hashes.len()];
-        filter.contains_hash_batch(&hashes, seen);
-        reported += seen.iter().filter(|seen| **seen).count() as u64;
-        next += BATCH;
-    }
-    reported
 }

@@ -30,6 +30,10 @@ pub(super) fn report(section: &mut Section, directory: &Path) -> io::Result<()> 
         "{agreeing} of {compared} printed values follow from the paper's formulas to the last digit. The others:"
     ));
     section.table(&disagreements(&values));
+    section.paragraph(
+        "Below, each printed column is followed by what the paper's formulas and what the exact model give, to as many digits. \
+         Marked: printed digits that do not follow.",
+    );
     for (table, title) in (1..).zip(TITLES) {
         let of_table: Vec<&Value> = values.iter().filter(|value| value.table == table).collect();
         section.heading(title);
@@ -104,10 +108,10 @@ fn side_by_side(values: &[&Value], swamps: &[SwampRow]) -> Table {
     let of_row = |row: &str| values.iter().filter(|value| value.row == row).copied().collect::<Vec<_>>();
     let mut columns: Vec<String> = inputs.iter().map(ToString::to_string).collect();
     for value in of_row(&values[0].row) {
-        columns.push(format!("{}, printed", value.column));
+        columns.push(value.column.to_owned());
         let is_computed = value.paper_model.is_some();
         columns.extend(if is_computed {
-            vec!["paper model".into(), "exact model".into()]
+            vec!["paper".into(), "exact".into()]
         } else {
             vec!["measured".to_owned()]
         });

@@ -71,7 +71,7 @@ pub(super) fn figure() -> Figure {
         ),
         charts: vec![
             chart(Axis::linear("share reported").range(0.0, 1.0)),
-            chart(Axis::log("share reported").range(1e-4, 1.0)),
+            chart(Axis::log("share reported").range(1e-3, 1.0)),
         ],
         numbers,
     }
