@@ -70,7 +70,7 @@ fn courses(is_quick: bool) -> Vec<Course> {
             window_items: 10_000 * more,
             expired_items: 30_000 * more,
             strangers: if is_large { 25_000 } else { 50_000 } * more,
-            more_strangers: if is_large { 175_000 } else { 350_000 } * more,
+            more_strangers: if is_large { 100_000 } else { 200_000 } * more,
         };
         let effort = Effort {
             rounds: 5 + 4 * more,

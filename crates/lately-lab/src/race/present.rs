@@ -41,7 +41,8 @@ pub(super) fn section(outcomes: &[Outcome], is_quick: bool) -> Section {
          False negatives are items of the window that it does not report. The false positive rate is that of items that \
          never were in the stream. The slack (NPWS) is how many items that have left the window are still reported, over \
          the window, beyond what false positives explain; up to three windows back are asked. Parameters follow from memory \
-         and window by a rule that each contender's source file states; who can choose its slack aims at a peak of 0.2.",
+         and window by a rule that each contender's source file states; who can choose its slack aims at a peak of 0.2. \
+         Where strangers are often reported the measured slack is uncertain by some hundredths.",
     );
     if is_quick {
         section.paragraph(
@@ -158,7 +159,7 @@ fn frontier(section: &mut Section, raced: &Raced<'_>, window: u64) {
         &[equal.wide().tall()],
         "Lower is better. Contenders that never lost an item of the window and whose peak slack was at most 0.25 with every memory, so that \
          they are comparable; and, for reference, static filters (brown), which hold one window and never forget: what \
-         remembering alone costs. A point at one over the number of questions (some 2e-7 to 4e-7) may stand for no mistake at all.",
+         remembering alone costs. A point at one over the number of questions (some 3e-7 to 6e-7 in a quick race) may stand for no mistake at all.",
     );
     let more = lines(
         Chart::new(format!("The same with more slack; w = {window}"), bits_axis(), rate_axis()),
