@@ -46,14 +46,9 @@ enum Command {
         only: String,
     },
     /// Prints a log to deduplicate
-    Log {
-        lines: u64,
-    },
+    Log { lines: u64 },
     /// Says what an exact window says about the output of `lately dedup --emit tagged`
-    Judge {
-        file: PathBuf,
-        window: u64,
-    },
+    Judge { file: PathBuf, window: u64 },
 }
 
 fn main() -> ExitCode {

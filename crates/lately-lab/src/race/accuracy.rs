@@ -1,0 +1,161 @@
+//! One contender through one stream: what it reports that it should not, and what it should and does not.
+
+use super::moments::Moment;
+use crate::rivals::Rival;
+
+/// What was asked and reported, over all moments.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Accuracy {
+    pub(super) window_queries: u64,
+    pub(super) false_negatives: u64,
+    pub(super) stranger_queries: u64,
+    pub(super) false_positives: u64,
+    /// Just-expired items reported, over the window: mean and largest over the moments. `None` for what never forgets.
+    pub(super) slack: Option<Slack>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Slack {
+    pub(super) mean: f64,
+    pub(super) peak: f64,
+}
+
+/// Who reports fewer strangers than this at the first moment is asked about more of them at the others.
+const RARE: u64 = 10;
+
+impl Accuracy {
+    /// Returns how many of them are reported.
+    fn ask_strangers(&mut self, rival: &dyn Rival, strangers: &[u64]) -> u64 {
+        let reported = rival.count_contained(strangers);
+        self.stranger_queries += strangers.len() as u64;
+        self.false_positives += reported;
+        reported
+    }
+
+    pub(super) fn false_negative_rate(&self) -> f64 {
+        self.false_negatives as f64 / self.window_queries as f64
+    }
+
+    pub(super) fn false_positive_rate(&self) -> f64 {
+        self.false_positives as f64 / self.stranger_queries as f64
+    }
+}
+
+/// Feeds the stream and asks at every moment.
+pub(super) fn measure(rival: &mut dyn Rival, hashes: &[u64], window: u64, moments: &[Moment]) -> Accuracy {
+    if !rival.forgets() {
+        return measure_once(rival, hashes, window, moments);
+    }
+    let mut accuracy = Accuracy::default();
+    let mut slacks = Vec::new();
+    let mut inserted = 0;
+    let mut is_rarely_mistaken = false;
+    for moment in moments {
+        rival.insert_all(&hashes[inserted..moment.inserts]);
+        inserted = moment.inserts;
+        accuracy.window_queries += moment.window.len() as u64;
+        accuracy.false_negatives += moment.window.len() as u64 - rival.count_contained(&moment.window);
+        let strangers = accuracy.ask_strangers(rival, &moment.strangers);
+        if is_rarely_mistaken {
+            accuracy.ask_strangers(rival, &moment.more_strangers);
+        }
+        // Decided once, so that what is asked does not depend on what is then answered.
+        is_rarely_mistaken |= slacks.is_empty() && strangers < RARE;
+        let reported = rival.count_contained(&moment.expired) as f64 / moment.expired.len() as f64;
+        // Expired items are mistaken as often as strangers; that is no slack.
+        let mistaken = strangers as f64 / moment.strangers.len() as f64;
+        let excess = (reported - mistaken).max(0.0) * moment.expired_in_all as f64;
+        slacks.push(excess / window as f64);
+    }
+    let mean = slacks.iter().sum::<f64>() / slacks.len() as f64;
+    accuracy.slack = Some(Slack { mean, peak: slacks.iter().copied().fold(0.0, f64::max) });
+    accuracy
+}
+
+/// What never forgets gets the last window only, and is asked at the end, about the strangers of all moments.
+fn measure_once(rival: &mut dyn Rival, hashes: &[u64], window: u64, moments: &[Moment]) -> Accuracy {
+    let last = &moments[moments.len() - 1];
+    rival.insert_all(&hashes[last.inserts - window as usize..last.inserts]);
+    let mut accuracy = Accuracy {
+        window_queries: last.window.len() as u64,
+        false_negatives: last.window.len() as u64 - rival.count_contained(&last.window),
+        ..Accuracy::default()
+    };
+    for moment in moments {
+        accuracy.ask_strangers(rival, &moment.strangers);
+        accuracy.ask_strangers(rival, &moment.more_strangers);
+    }
+    accuracy
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::race::moments::{Sampling, moments, stream_length};
+    use crate::race::streams::Stream;
+    use crate::rivals::{CATALOGUE, Contender, hash_of};
+
+    const WINDOW: u64 = 2000;
+
+    fn of(contender: &Contender, stream: Stream) -> Option<Accuracy> {
+        let sampling = Sampling {
+            moments: 9,
+            window_items: 2000,
+            expired_items: 6000,
+            strangers: 5000,
+            more_strangers: 5000,
+        };
+        let items = stream.items(WINDOW, stream_length(WINDOW));
+        let moments = moments(&items, WINDOW, &sampling);
+        let hashes: Vec<u64> = items.iter().map(|&item| hash_of(item)).collect();
+        let budget = crate::rivals::Budget { memory_bits: 48 * WINDOW, window: WINDOW };
+        let mut rival = (contender.build)(budget)?;
+        Some(measure(&mut *rival, &hashes, WINDOW, &moments))
+    }
+
+    fn by_name(name: &str) -> &'static Contender {
+        CATALOGUE.iter().find(|contender| contender.name == name).expect("in the catalogue")
+    }
+
+    #[test]
+    fn who_promises_a_window_keeps_it_in_every_stream() {
+        for contender in CATALOGUE {
+            let budget = crate::rivals::Budget { memory_bits: 48 * WINDOW, window: WINDOW };
+            let promises = (contender.build)(budget).is_some_and(|rival| rival.own_window().is_some());
+            for stream in Stream::ALL.into_iter().filter(|_| promises) {
+                let accuracy = of(contender, stream).expect("fits");
+                assert_eq!(accuracy.false_negatives, 0, "{}, {}", contender.name, stream.name());
+            }
+        }
+    }
+
+    #[test]
+    fn the_truth_makes_no_mistake() {
+        for stream in Stream::ALL {
+            let exact = of(by_name("exact map and ring"), stream).expect("fits");
+            assert_eq!((exact.false_negatives, exact.false_positives), (0, 0));
+            assert_eq!(exact.slack, Some(Slack { mean: 0.0, peak: 0.0 }));
+        }
+    }
+
+    #[test]
+    fn slack_is_what_the_structure_says() {
+        // Two filters of a window each: between none and a whole window too much, half of one on average.
+        let slack = |name| of(by_name(name), Stream::Distinct).expect("fits").slack.expect("forgets");
+        let cell = slack("2 Bloom filters (cell)");
+        assert!((cell.mean - 0.5).abs() < 0.1 && (0.8..=1.05).contains(&cell.peak), "{cell:?}");
+        // One generation of five at most.
+        let six = slack("6 Bloom filters");
+        assert!((six.mean - 0.1).abs() < 0.04 && (0.13..=0.21).contains(&six.peak), "{six:?}");
+        let swamp = slack("SWAMP");
+        assert!(swamp.peak < 0.01, "{swamp:?}");
+    }
+
+    #[test]
+    fn filters_that_decay_lose_items_of_the_window() {
+        for name in ["scope decay", "generalized", "reservoir sampling", "biased sampling", "stable"] {
+            let accuracy = of(by_name(name), Stream::Distinct).expect("fits");
+            assert!(accuracy.false_negative_rate() > 0.001, "{name}: {accuracy:?}");
+        }
+    }
+}

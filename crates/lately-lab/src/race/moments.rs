@@ -1,0 +1,130 @@
+//! What is asked when: at some moments of a stream, items of the window, items that have left it, and strangers.
+
+use std::collections::HashMap;
+
+use super::streams::STRANGERS;
+use crate::rivals::hash_of;
+
+/// How far beyond the window items are asked for, in windows. What is reported still later is not counted as slack.
+pub(super) const SLACK_WINDOWS: usize = 3;
+
+/// How much is asked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sampling {
+    pub(super) moments: usize,
+    /// At each moment, at most.
+    pub(super) window_items: usize,
+    pub(super) expired_items: usize,
+    pub(super) strangers: usize,
+    /// For contenders that report so few strangers that more must be asked.
+    pub(super) more_strangers: usize,
+}
+
+/// The truth at one moment, as questions.
+pub(super) struct Moment {
+    /// So many inserts have been made.
+    pub(super) inserts: usize,
+    /// All of these are in the window.
+    pub(super) window: Vec<u64>,
+    /// None of these is, but all were up to `SLACK_WINDOWS` windows before it.
+    pub(super) expired: Vec<u64>,
+    /// How many such there are; `expired` may be a sample of them.
+    pub(super) expired_in_all: usize,
+    pub(super) strangers: Vec<u64>,
+    pub(super) more_strangers: Vec<u64>,
+}
+
+/// Inserts after which the last moment has come.
+pub(super) fn stream_length(window: u64) -> usize {
+    (SLACK_WINDOWS + 2) * window as usize
+}
+
+/// Moments spread evenly over the last window of a stream, at all phases of whatever generations a contender has: the
+/// multiples of the golden ratio leave no gaps.
+pub(super) fn moments(items: &[u64], window: u64, sampling: &Sampling) -> Vec<Moment> {
+    let window = window as usize;
+    let first = (SLACK_WINDOWS + 1) * window;
+    let golden = (5_f64.sqrt() - 1.0) / 2.0;
+    let mut times: Vec<usize> = (1..=sampling.moments)
+        .map(|i| first + ((i as f64 * golden).fract() * window as f64) as usize)
+        .collect();
+    times.sort_unstable();
+    let history = History { items, next: next_sightings(items) };
+    times.iter().enumerate().map(|(i, &time)| history.moment(window, time, i, sampling)).collect()
+}
+
+struct History<'a> {
+    items: &'a [u64],
+    /// For each arrival, the next arrival of the same item.
+    next: Vec<usize>,
+}
+
+fn next_sightings(items: &[u64]) -> Vec<usize> {
+    let mut later = HashMap::new();
+    let mut next: Vec<usize> =
+        (0..items.len()).rev().map(|i| later.insert(items[i], i).unwrap_or(usize::MAX)).collect();
+    next.reverse();
+    next
+}
+
+impl History<'_> {
+    fn moment(&self, window: usize, inserts: usize, number: usize, sampling: &Sampling) -> Moment {
+        // Of each item only the last sighting up to now.
+        let last_sightings = |from: usize, to: usize| -> Vec<u64> {
+            let arrivals = (inserts - to..inserts - from).rev();
+            arrivals.filter(|&i| self.next[i] >= inserts).map(|i| self.items[i]).collect()
+        };
+        let in_window = last_sightings(0, window);
+        let expired = last_sightings(window, (SLACK_WINDOWS + 1) * window);
+        let all_strangers = (sampling.strangers + sampling.more_strangers) as u64;
+        let first_stranger = STRANGERS + number as u64 * all_strangers;
+        let mut strangers: Vec<u64> = (first_stranger..first_stranger + all_strangers).map(hash_of).collect();
+        let more_strangers = strangers.split_off(sampling.strangers);
+        Moment {
+            inserts,
+            window: evenly(&in_window, sampling.window_items),
+            expired_in_all: expired.len(),
+            expired: evenly(&expired, sampling.expired_items),
+            strangers,
+            more_strangers,
+        }
+    }
+}
+
+/// The hashes of at most `count` items, spread over all. The first and the last are always among them.
+fn evenly(all: &[u64], count: usize) -> Vec<u64> {
+    let chosen = count.min(all.len());
+    (0..chosen).map(|i| all[i * (all.len() - 1) / (chosen - 1).max(1)]).map(hash_of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::race::streams::Stream;
+    use crate::rivals::{ExactWindow, Rival as _};
+
+    #[test]
+    fn the_questions_are_what_an_exact_window_answers() {
+        let sampling =
+            Sampling { moments: 5, window_items: 400, expired_items: 900, strangers: 50, more_strangers: 20 };
+        for stream in Stream::ALL {
+            let items = stream.items(500, stream_length(500));
+            let moments = moments(&items, 500, &sampling);
+            assert_eq!(moments.len(), 5);
+            let mut exact = ExactWindow::new(500);
+            let mut inserted = 0;
+            for moment in moments {
+                items[inserted..moment.inserts].iter().for_each(|&item| exact.insert(hash_of(item)));
+                inserted = moment.inserts;
+                assert!(moment.window.iter().all(|&hash| exact.contains(hash)), "{stream:?}");
+                assert!(!moment.expired.iter().any(|&hash| exact.contains(hash)), "{stream:?}");
+                assert!(
+                    !moment.strangers.iter().chain(&moment.more_strangers).any(|&hash| exact.contains(hash)),
+                    "{stream:?}"
+                );
+                assert!(moment.window.len() <= 400 && moment.expired.len() <= 900);
+                assert!(stream != Stream::Distinct || moment.expired_in_all == 1500);
+            }
+        }
+    }
+}

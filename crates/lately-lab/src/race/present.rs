@@ -1,0 +1,311 @@
+//! The race as pictures and tables.
+
+use std::collections::BTreeMap;
+
+use super::streams::Stream;
+use super::{BITS_PER_ITEM, Measured, Outcome, moments};
+use crate::report::{Axis, Chart, Mark, Section, Series, Table, hue, scientific};
+use crate::rivals::{CATALOGUE, Family};
+
+/// Who reports at most this many expired items at the worst moment, as a share of the window, is compared with each other:
+/// everybody who can choose aims at 0.2.
+const EQUAL_SLACK: f64 = 0.25;
+
+/// How a contender's outcomes, one for each memory, are to be compared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    KeepsWindow,
+    KeepsWindowWithMoreSlack,
+    ForgetsItems,
+    NeverForgets,
+}
+
+fn class_of(outcomes: &[(&Outcome, &Measured)]) -> Class {
+    let peak = outcomes.iter().filter_map(|(_, measured)| measured.accuracy.slack).map(|slack| slack.peak);
+    if outcomes.iter().any(|(outcome, _)| outcome.contender.family == Family::Static) {
+        Class::NeverForgets
+    } else if outcomes.iter().any(|(_, measured)| measured.accuracy.false_negatives > 0) {
+        Class::ForgetsItems
+    } else if peak.fold(0.0, f64::max) > EQUAL_SLACK {
+        Class::KeepsWindowWithMoreSlack
+    } else {
+        Class::KeepsWindow
+    }
+}
+
+pub(super) fn section(outcomes: &[Outcome], is_quick: bool) -> Section {
+    let mut section =
+        Section::new("race", "The race: sliding-window filters with the same memory on the same streams");
+    section.paragraph(
+        "Every contender is given a window of w items and so many bits of memory for each, and must remember the last w inserts. \
+         False negatives are items of the window that it does not report. The false positive rate is that of items that \
+         never were in the stream. The slack (NPWS) is how many items that have left the window are still reported, over \
+         the window, beyond what false positives explain; up to three windows back are asked. Parameters follow from memory \
+         and window by a rule that each contender's source file states; who can choose its slack aims at a peak of 0.2. \
+         Where strangers are often reported the measured slack is uncertain by some hundredths.",
+    );
+    if is_quick {
+        section.paragraph(
+            "This was a quick race: w = 1e6 with the distinct stream only, fewer questions, and times of that stream only.",
+        );
+    }
+    for window in windows(outcomes) {
+        let raced = by_contender(outcomes, Stream::Distinct, window);
+        section.heading(&format!("Window of {window} items, all different"));
+        frontier(&mut section, &raced, window);
+        speeds(&mut section, &raced, window);
+    }
+    section.heading("Streams with repeats");
+    section.paragraph(
+        "With 32 bits for each item of the window: repeats leave more room, except where every arrival takes a place of its own.",
+    );
+    for window in windows(outcomes) {
+        streams(&mut section, outcomes, window);
+    }
+    section.heading("All results");
+    for window in windows(outcomes) {
+        for stream in Stream::ALL {
+            for bits in BITS_PER_ITEM {
+                let here = |o: &&Outcome| (o.window, o.stream, o.bits_per_item) == (window, stream, bits);
+                let of_course: Vec<_> = outcomes.iter().filter(here).collect();
+                if !of_course.is_empty() {
+                    let title = format!("{}, window {window}, {bits} bits per item", stream.name());
+                    section.folded_table(&title, &table(&of_course));
+                }
+            }
+        }
+    }
+    section
+}
+
+fn windows(outcomes: &[Outcome]) -> Vec<u64> {
+    let mut windows: Vec<u64> = outcomes.iter().map(|outcome| outcome.window).collect();
+    windows.sort_unstable();
+    windows.dedup();
+    windows
+}
+
+/// In the catalogue's order.
+type Raced<'a> = BTreeMap<usize, Vec<(&'a Outcome, &'a Measured)>>;
+
+fn by_contender(outcomes: &[Outcome], stream: Stream, window: u64) -> Raced<'_> {
+    let mut raced = Raced::new();
+    for outcome in outcomes.iter().filter(|o| (o.stream, o.window) == (stream, window)) {
+        let place = CATALOGUE.iter().position(|contender| contender.name == outcome.contender.name);
+        if let (Some(place), Some(measured)) = (place, &outcome.result)
+            && outcome.contender.family != Family::Exact
+        {
+            raced.entry(place).or_default().push((outcome, measured));
+        }
+    }
+    raced
+}
+
+/// One line per contender that is `wanted`; families share a colour, members have markers of their own.
+fn lines(
+    mut chart: Chart,
+    raced: &Raced<'_>,
+    wanted: impl Fn(Class) -> bool,
+    point: impl Fn(&Outcome, &Measured) -> Option<(f64, f64)>,
+) -> Chart {
+    let mut members: BTreeMap<Family, usize> = BTreeMap::new();
+    for outcomes in raced.values() {
+        let contender = outcomes[0].0.contender;
+        let member = members.entry(contender.family).or_default();
+        let class = class_of(outcomes);
+        if wanted(class) {
+            let points = outcomes.iter().filter_map(|(outcome, measured)| point(outcome, measured)).collect();
+            let colour = hue(contender.family as usize);
+            let is_ours = contender.family == Family::Ours;
+            let series =
+                Series::new(contender.name, colour, Mark::Marked(*member), points).prominent(is_ours);
+            chart = chart.with(series);
+        }
+        *member += 1;
+    }
+    chart
+}
+
+fn bits_axis() -> Axis {
+    Axis::linear("memory given, bits per item of the window")
+        .range(14.0, 50.0)
+        .ticks(BITS_PER_ITEM.map(|bits| bits as f64))
+}
+
+/// What was never seen is drawn at the rate that one in all questions would have been.
+fn rate(outcome: &Outcome, measured: &Measured) -> (f64, f64) {
+    let accuracy = &measured.accuracy;
+    let rate = accuracy.false_positives.max(1) as f64 / accuracy.stranger_queries as f64;
+    (outcome.bits_per_item as f64, rate)
+}
+
+fn is_compared(class: Class) -> bool {
+    matches!(class, Class::KeepsWindow | Class::NeverForgets)
+}
+
+fn frontier(section: &mut Section, raced: &Raced<'_>, window: u64) {
+    let rate_axis = || Axis::log("false positive rate").range(1e-7, 1.0);
+    let equal = lines(
+        Chart::new(
+            format!("Rate against memory: no false negative, slack at most {EQUAL_SLACK}; w = {window}"),
+            bits_axis(),
+            rate_axis(),
+        ),
+        raced,
+        is_compared,
+        |outcome, measured| Some(rate(outcome, measured)),
+    );
+    section.figure(
+        &[equal.wide().tall()],
+        "Lower is better. Contenders that never lost an item of the window and whose peak slack was at most 0.25 with every memory, so that \
+         they are comparable; and, for reference, static filters (brown), which hold one window and never forget: what \
+         remembering alone costs. A point at one over the number of questions (some 3e-7 to 6e-7 in a quick race) may stand for no mistake at all.",
+    );
+    let more = lines(
+        Chart::new(format!("The same with more slack; w = {window}"), bits_axis(), rate_axis()),
+        raced,
+        |class| class == Class::KeepsWindowWithMoreSlack,
+        |outcome, measured| Some(rate(outcome, measured)),
+    );
+    let decaying = lines(
+        Chart::new(
+            format!("Contenders that lose items of the window; w = {window}"),
+            Axis::linear("false negatives, share of the window"),
+            Axis::log("false positive rate"),
+        ),
+        raced,
+        |class| class == Class::ForgetsItems,
+        |_, measured| {
+            let accuracy = &measured.accuracy;
+            Some((accuracy.false_negative_rate(), accuracy.false_positive_rate()))
+        },
+    );
+    section.figure(
+        &[more, decaying],
+        "Left: contenders that kept the window, but reported more than a quarter of a window of expired items at some moment. Right: \
+         filters that forget at random, what they lose of the window against what they report wrongly; each line goes through 16, 24, 32 \
+         and 48 bits per item, from the top downwards. All other contenders are at zero false negatives.",
+    );
+}
+
+fn speeds(section: &mut Section, raced: &Raced<'_>, window: u64) {
+    const BITS: u64 = 32;
+    let chart = |title: &str| {
+        let time = Axis::log("mean time, nanoseconds").range(5.0, 5000.0);
+        Chart::new(format!("{title}; w = {window}"), bits_axis(), time).tall()
+    };
+    let time = |of: fn(&Measured) -> Option<f64>| {
+        move |outcome: &Outcome, measured: &Measured| Some((outcome.bits_per_item as f64, of(measured)?))
+    };
+    let insert =
+        lines(chart("Insert"), raced, is_compared, time(|measured| Some(measured.speed?.insert.mean)));
+    let query = lines(chart("Query"), raced, is_compared, time(|measured| Some(measured.speed?.query.mean)));
+    section.figure(
+        &[insert, query],
+        "Time of one insert and of one query (half for items of the window, half for strangers) against memory, without hashing the \
+         item; lower is better. Medians of rounds in which contenders take turns, one operation after the other (no batches). The contenders \
+         of the large figure above.",
+    );
+    let both = lines(
+        Chart::new(
+            format!("Rate against time, with {BITS} bits per item; w = {window}"),
+            Axis::log("time of a query and an insert, nanoseconds")
+                .range(20.0, 5000.0)
+                .ticks([20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0]),
+            Axis::log("false positive rate").range(1e-7, 1.0),
+        ),
+        raced,
+        is_compared,
+        |outcome, measured| {
+            let speed = measured.speed.filter(|_| outcome.bits_per_item == BITS)?;
+            Some((speed.query.mean + speed.insert.mean, rate(outcome, measured).1))
+        },
+    );
+    section.figure(
+        &[both.wide().tall()],
+        "The same memory for all: nearer to the lower left is better in both respects. Who has nobody to the lower left is the best \
+         choice for some balance of rate and speed.",
+    );
+}
+
+fn streams(section: &mut Section, outcomes: &[Outcome], window: u64) {
+    const BITS: u64 = 32;
+    let mut table = Table::new(
+        ["contender".to_owned()]
+            .into_iter()
+            .chain(Stream::ALL.map(|stream| format!("rate, {}", stream.name()))),
+    );
+    let mut has_some = false;
+    for contender in CATALOGUE {
+        let result = |stream: Stream| {
+            let here = |o: &&Outcome| {
+                (o.window, o.stream, o.bits_per_item) == (window, stream, BITS)
+                    && o.contender.name == contender.name
+            };
+            outcomes.iter().find(here)?.result.as_ref()
+        };
+        let results = Stream::ALL.map(result);
+        has_some |= results[1].is_some();
+        if results[0].is_some() && contender.family != Family::Exact {
+            let row = &mut table.row();
+            row.text(contender.name);
+            for result in results {
+                let text = result
+                    .map_or("not run".into(), |result| scientific(result.accuracy.false_positive_rate()));
+                row.bad_if(text, result.is_some_and(|result| result.accuracy.false_negatives > 0));
+            }
+        }
+    }
+    if has_some {
+        section.folded_table(
+            &format!("False positive rates by stream, window {window}, {BITS} bits per item (red: loses items of the window)"),
+            &table,
+        );
+    }
+}
+
+fn table(outcomes: &[&Outcome]) -> Table {
+    let mut table = Table::new([
+        "contender",
+        "false negatives",
+        "their rate",
+        "false positive rate",
+        "mean slack",
+        "peak slack",
+        "insert, ns",
+        "99.9%, ns",
+        "query, ns",
+        "99.9%, ns",
+        "bits per item used",
+        "parameters",
+    ]);
+    for outcome in outcomes {
+        let mut row = table.row();
+        row.text(outcome.contender.name);
+        let Some(measured) = &outcome.result else {
+            (0..10).for_each(|_| {
+                row.number("");
+            });
+            row.text(outcome.note);
+            continue;
+        };
+        let accuracy = &measured.accuracy;
+        let lost = accuracy.false_negatives;
+        row.bad_if(format!("{lost} of {}", accuracy.window_queries), lost > 0);
+        row.bad_if(scientific(accuracy.false_negative_rate()), lost > 0);
+        row.number(scientific(accuracy.false_positive_rate()));
+        let never = || format!("all {} windows", moments::SLACK_WINDOWS);
+        row.number(accuracy.slack.map_or_else(never, |slack| format!("{:.3}", slack.mean)));
+        row.number_if(
+            accuracy.slack.map_or_else(never, |slack| format!("{:.3}", slack.peak)),
+            accuracy.slack.is_none_or(|slack| slack.peak > EQUAL_SLACK),
+        );
+        let times = measured.speed.map(|s| [s.insert.mean, s.insert.p999, s.query.mean, s.query.p999]);
+        for i in 0..4 {
+            row.number(times.map_or(String::new(), |times| format!("{:.0}", times[i])));
+        }
+        row.number(format!("{:.2}", measured.memory_bits as f64 / outcome.window as f64));
+        row.text(measured.parameters.as_str());
+    }
+    table
+}

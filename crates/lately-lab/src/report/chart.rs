@@ -1,0 +1,435 @@
+//! Charts as inline SVG: linear or logarithmic axes with units, lines, points and steps, and a legend in the order in which
+//! the series end.
+
+use std::fmt::Write as _;
+
+use super::escape;
+
+/// Colours that are told apart, also by most who see few.
+const HUES: [&str; 10] = [
+    "#1455c0", "#d1495b", "#2a9d5c", "#e08e0b", "#7b4fb5", "#159aa8", "#8a5a2b", "#5f6b7a", "#c03a9b",
+    "#a3a417",
+];
+
+pub(crate) fn hue(i: usize) -> &'static str {
+    HUES[i % HUES.len()]
+}
+
+/// How a series is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mark {
+    Line,
+    Dashed,
+    /// A line with a marker at each point; the number chooses its form.
+    Marked(usize),
+    Points,
+    Bars,
+}
+
+pub(crate) struct Series {
+    /// Without a name it is not in the legend: it goes with another of its colour.
+    pub(crate) name: String,
+    pub(crate) colour: &'static str,
+    pub(crate) mark: Mark,
+    pub(crate) points: Vec<(f64, f64)>,
+    /// Drawn thicker.
+    pub(crate) is_prominent: bool,
+}
+
+impl Series {
+    pub(crate) fn new(
+        name: impl Into<String>,
+        colour: &'static str,
+        mark: Mark,
+        points: Vec<(f64, f64)>,
+    ) -> Self {
+        Self { name: name.into(), colour, mark, points, is_prominent: false }
+    }
+
+    pub(crate) fn prominent(mut self, is_prominent: bool) -> Self {
+        self.is_prominent = is_prominent;
+        self
+    }
+}
+
+/// An axis: what it shows, in which unit, from where to where.
+#[derive(Clone)]
+pub(crate) struct Axis {
+    label: String,
+    is_log: bool,
+    range: Option<(f64, f64)>,
+    ticks: Option<Vec<f64>>,
+}
+
+impl Axis {
+    pub(crate) fn linear(label: impl Into<String>) -> Self {
+        Self { label: label.into(), is_log: false, range: None, ticks: None }
+    }
+
+    /// Values must be above zero; others are left out.
+    pub(crate) fn log(label: impl Into<String>) -> Self {
+        Self { is_log: true, ..Self::linear(label) }
+    }
+
+    pub(crate) fn range(mut self, from: f64, to: f64) -> Self {
+        self.range = Some((from, to));
+        self
+    }
+
+    pub(crate) fn ticks(mut self, ticks: impl IntoIterator<Item = f64>) -> Self {
+        self.ticks = Some(ticks.into_iter().collect());
+        self
+    }
+
+    fn shows(&self, value: f64) -> bool {
+        value.is_finite() && (!self.is_log || value > 0.0)
+    }
+
+    /// Fixes the range by what is shown, if it is not given.
+    fn fitted(&self, values: impl Iterator<Item = f64>) -> Self {
+        if self.range.is_some() {
+            return self.clone();
+        }
+        let shown = values.filter(|&value| self.shows(value));
+        let (low, high) = shown.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
+        let range = match (low <= high, self.is_log) {
+            (false, _) => (0.1, 1.0),
+            (true, true) => {
+                (10_f64.powf((low.log10() - 0.05).floor()), 10_f64.powf((high.log10() + 0.05).ceil()))
+            }
+            (true, false) => {
+                let step = round_step((high - low.min(0.0)).max(1e-9) / 5.0);
+                ((low.min(0.0) / step).floor() * step, (high / step).ceil() * step)
+            }
+        };
+        Self { range: Some(range), ..self.clone() }
+    }
+
+    /// From 0 to 1 along the axis.
+    fn place(&self, value: f64) -> f64 {
+        let (low, high) = self.range.unwrap_or((0.0, 1.0));
+        if self.is_log { (value / low).ln() / (high / low).ln() } else { (value - low) / (high - low) }
+    }
+
+    fn tick_values(&self) -> Vec<f64> {
+        if let Some(ticks) = &self.ticks {
+            return ticks.clone();
+        }
+        let (low, high) = self.range.unwrap_or((0.0, 1.0));
+        if self.is_log {
+            let (first, last) = (low.log10().ceil() as i32, (high.log10() + 1e-9).floor() as i32);
+            let step = ((last - first) / 8 + 1).max(1) as usize;
+            return (first..=last).step_by(step).map(|power| 10_f64.powi(power)).collect();
+        }
+        let step = round_step((high - low) / 5.0);
+        let count = ((high - low) / step).round() as u32;
+        (0..=count).map(|i| low + f64::from(i) * step).collect()
+    }
+}
+
+/// 1, 2 or 5 times a power of ten, at least `step`.
+fn round_step(step: f64) -> f64 {
+    let power = 10_f64.powf(step.log10().floor());
+    [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .map(|factor| factor * power)
+        .find(|&s| s >= step * 0.999)
+        .unwrap_or(step)
+}
+
+fn tick_label(value: f64, is_log: bool) -> String {
+    if value == 0.0 {
+        "0".into()
+    } else if is_log && !(0.01..100_000.0).contains(&value) || value.abs() >= 1e6 {
+        format!("{value:.0e}")
+    } else {
+        let text = format!("{value:.4}");
+        text.trim_end_matches('0').trim_end_matches('.').into()
+    }
+}
+
+pub(crate) struct Chart {
+    pub(crate) title: String,
+    pub(crate) x: Axis,
+    pub(crate) y: Axis,
+    pub(crate) series: Vec<Series>,
+    /// Of the whole chart, legend included, in pixels.
+    width: f64,
+    height: f64,
+}
+
+const LEFT: f64 = 68.0;
+const TOP: f64 = 38.0;
+const BOTTOM: f64 = 54.0;
+const LEGEND: f64 = 190.0;
+const LINE_HEIGHT: f64 = 17.0;
+
+/// Text is collected by `write!` into a string, which cannot fail.
+macro_rules! draw {
+    ($svg:expr, $($arguments:tt)*) => { write!($svg, $($arguments)*).expect("a string takes everything") };
+}
+
+impl Chart {
+    pub(crate) fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
+        Self { title: title.into(), x, y, series: Vec::new(), width: 600.0, height: 360.0 }
+    }
+
+    /// As wide as the page.
+    pub(crate) fn wide(mut self) -> Self {
+        self.width = 1180.0;
+        self
+    }
+
+    pub(crate) fn tall(mut self) -> Self {
+        self.height = 560.0;
+        self
+    }
+
+    pub(crate) fn with(mut self, series: Series) -> Self {
+        self.series.push(series);
+        self
+    }
+
+    pub(crate) fn to_svg(&self) -> String {
+        let values = || self.series.iter().flat_map(|series| &series.points);
+        let frame = Frame {
+            x: self.x.fitted(values().map(|point| point.0)),
+            y: self.y.fitted(values().map(|point| point.1)),
+            right: self.width - LEGEND,
+            bottom: self.height() - BOTTOM,
+        };
+        let mut svg = String::new();
+        draw!(
+            svg,
+            "<svg role=\"img\" aria-label=\"{0}\" width=\"{1}\" height=\"{2}\" viewBox=\"0 0 {1} {2}\">\
+             <text class=\"title\" x=\"{LEFT}\" y=\"20\">{0}</text>",
+            escape(&self.title),
+            self.width,
+            self.height()
+        );
+        frame.draw_axes(&mut svg);
+        let bars: Vec<_> = self.series.iter().filter(|series| series.mark == Mark::Bars).collect();
+        for series in &self.series {
+            let of_bars = bars.iter().position(|other| std::ptr::eq(*other, series)).map(|i| (i, bars.len()));
+            frame.draw_series(&mut svg, series, of_bars);
+        }
+        self.draw_legend(&mut svg, &frame);
+        svg + "</svg>"
+    }
+
+    /// Long legends make a chart taller.
+    fn height(&self) -> f64 {
+        self.height.max(TOP + BOTTOM + LINE_HEIGHT * self.series.len() as f64)
+    }
+
+    /// Next to the series' ends where there is room, in the order of the ends in any case.
+    fn draw_legend(&self, svg: &mut String, frame: &Frame) {
+        let end = |series: &Series| {
+            let last = series.points.iter().rev().find(|point| frame.contains(**point));
+            last.map_or(frame.bottom, |point| frame.at(*point).1)
+        };
+        let named = self.series.iter().filter(|series| !series.name.is_empty());
+        let mut entries: Vec<(f64, &Series)> = named.map(|series| (end(series), series)).collect();
+        entries.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut free = TOP + 6.0;
+        for (i, (wanted, series)) in entries.iter().enumerate() {
+            let room_below = LINE_HEIGHT * (entries.len() - 1 - i) as f64;
+            let y = wanted.max(free).min(frame.bottom - room_below);
+            free = y + LINE_HEIGHT;
+            let x = frame.right + 14.0;
+            let sample = [(x, y), (x + 20.0, y)];
+            match series.mark {
+                Mark::Points => draw_marker(svg, (x + 10.0, y), series.colour, 0, true),
+                Mark::Bars => draw!(
+                    svg,
+                    "<rect x=\"{x}\" y=\"{:.1}\" width=\"20\" height=\"10\" fill=\"{}\"/>",
+                    y - 5.0,
+                    series.colour
+                ),
+                _ => draw_line(svg, &sample, series),
+            }
+            if let Mark::Marked(form) = series.mark {
+                draw_marker(svg, (x + 10.0, y), series.colour, form, true);
+            }
+            let weight = if series.is_prominent { " font-weight=\"600\"" } else { "" };
+            draw!(
+                svg,
+                "<text x=\"{}\" y=\"{:.1}\"{weight}>{}</text>",
+                x + 26.0,
+                y + 4.0,
+                escape(&series.name)
+            );
+        }
+    }
+}
+
+struct Frame {
+    x: Axis,
+    y: Axis,
+    right: f64,
+    bottom: f64,
+}
+
+impl Frame {
+    fn at(&self, (x, y): (f64, f64)) -> (f64, f64) {
+        (LEFT + self.x.place(x) * (self.right - LEFT), self.bottom - self.y.place(y) * (self.bottom - TOP))
+    }
+
+    fn contains(&self, (x, y): (f64, f64)) -> bool {
+        let within = |axis: &Axis, value| axis.shows(value) && (-0.001..=1.001).contains(&axis.place(value));
+        within(&self.x, x) && within(&self.y, y)
+    }
+
+    fn draw_axes(&self, svg: &mut String) {
+        let (right, bottom) = (self.right, self.bottom);
+        let (first_x, _) = self.x.range.unwrap_or((0.0, 1.0));
+        let (first_y, _) = self.y.range.unwrap_or((0.0, 1.0));
+        for value in self.y.tick_values() {
+            let (_, y) = self.at((first_x, value));
+            let label = tick_label(value, self.y.is_log);
+            draw!(svg, "<line x1=\"{LEFT}\" x2=\"{right}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"#e3e8ee\"/>");
+            draw!(
+                svg,
+                "<text class=\"axis\" x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{label}</text>",
+                LEFT - 7.0,
+                y + 4.0
+            );
+        }
+        for value in self.x.tick_values() {
+            let (x, _) = self.at((value, first_y));
+            let label = tick_label(value, self.x.is_log);
+            draw!(
+                svg,
+                "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{bottom}\" y2=\"{}\" stroke=\"#8b96a5\"/>",
+                bottom + 5.0
+            );
+            draw!(
+                svg,
+                "<text class=\"axis\" x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\">{label}</text>",
+                bottom + 19.0
+            );
+        }
+        draw!(
+            svg,
+            "<path d=\"M{LEFT},{TOP}V{bottom}H{right}\" fill=\"none\" stroke=\"#8b96a5\"/>\
+             <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\
+             <text transform=\"translate(15,{:.1}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
+            f64::midpoint(LEFT, right),
+            bottom + 42.0,
+            escape(&self.x.label),
+            f64::midpoint(TOP, bottom),
+            escape(&self.y.label)
+        );
+    }
+
+    fn draw_series(&self, svg: &mut String, series: &Series, of_bars: Option<(usize, usize)>) {
+        let places: Vec<_> =
+            series.points.iter().filter(|p| self.contains(**p)).map(|&p| (p, self.at(p))).collect();
+        let title = |(x, y): (f64, f64)| {
+            let name = escape(&series.name);
+            format!("<title>{name}: {} at {}</title>", super::scientific(y), super::scientific(x))
+        };
+        match (series.mark, of_bars) {
+            (Mark::Line | Mark::Dashed, _) => {
+                let line: Vec<_> = places.iter().map(|place| place.1).collect();
+                draw_line(svg, &line, series);
+            }
+            (Mark::Marked(form), _) => {
+                let line: Vec<_> = places.iter().map(|place| place.1).collect();
+                draw_line(svg, &line, series);
+                for (point, at) in places {
+                    draw!(svg, "<g>{}", title(point));
+                    draw_marker(svg, at, series.colour, form, true);
+                    svg.push_str("</g>");
+                }
+            }
+            (Mark::Points, _) => {
+                for (_, at) in places {
+                    draw_marker(svg, at, series.colour, 0, false);
+                }
+            }
+            (Mark::Bars, of_bars) => {
+                let (i, of) = of_bars.unwrap_or((0, 1));
+                let slot = (self.right - LEFT) / (series.points.len() as f64 + 1.0) * 0.8;
+                let width = slot / of as f64;
+                for (point, (x, y)) in places {
+                    draw!(
+                        svg,
+                        "<rect x=\"{:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{}\">{}</rect>",
+                        x - slot / 2.0 + i as f64 * width,
+                        width * 0.92,
+                        self.bottom - y,
+                        series.colour,
+                        title(point)
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn draw_line(svg: &mut String, places: &[(f64, f64)], series: &Series) {
+    let mut points = String::new();
+    for (x, y) in places {
+        draw!(points, "{x:.1},{y:.1} ");
+    }
+    let width = if series.is_prominent { 3.0 } else { 1.5 };
+    let dashes = if series.mark == Mark::Dashed { " stroke-dasharray=\"6 4\"" } else { "" };
+    draw!(
+        svg,
+        "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{width}\"{dashes}/>",
+        points.trim_end(),
+        series.colour
+    );
+}
+
+fn draw_marker(svg: &mut String, (x, y): (f64, f64), colour: &str, form: usize, is_large: bool) {
+    let r = if is_large { 4.0 } else { 1.7 };
+    let path = match form % 5 {
+        0 => {
+            draw!(svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{r}\" fill=\"{colour}\"/>");
+            return;
+        }
+        1 => format!("M{:.1},{:.1}h{r2}v{r2}h-{r2}z", x - r, y - r, r2 = 2.0 * r),
+        2 => format!("M{x:.1},{:.1}l{s},{t}h-{t}z", y - 1.3 * r, s = 1.2 * r, t = 2.4 * r),
+        3 => format!("M{x:.1},{:.1}l{s},{s}l-{s},{s}l-{s},-{s}z", y - 1.4 * r, s = 1.4 * r),
+        _ => format!("M{x:.1},{:.1}l{s},-{t}h-{t}z", y + 1.3 * r, s = 1.2 * r, t = 2.4 * r),
+    };
+    draw!(svg, "<path d=\"{path}\" fill=\"{colour}\"/>");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chart_has_axes_ticks_and_a_legend_and_leaves_out_what_cannot_be_shown() {
+        let svg = Chart::new("rate <by> bits", Axis::linear("bits"), Axis::log("rate"))
+            .with(Series::new("a & b", hue(0), Mark::Marked(1), vec![(16.0, 0.01), (48.0, 0.0)]))
+            .to_svg();
+        for part in ["rate &lt;by&gt; bits", ">bits<", ">rate<", "a &amp; b", ">0.01<"] {
+            assert!(svg.contains(part), "{part} is missing in {svg}");
+        }
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+    }
+
+    #[test]
+    fn axes_begin_and_end_at_round_numbers() {
+        let axis = Axis::linear("").fitted([3.0, 47.0].into_iter());
+        assert_eq!(axis.range, Some((0.0, 50.0)));
+        assert_eq!(axis.tick_values(), [0.0, 10.0, 20.0, 30.0, 40.0, 50.0]);
+        let axis = Axis::log("").fitted([0.002, 0.3, 0.0].into_iter());
+        assert_eq!(axis.range, Some((0.001, 1.0)));
+        assert_eq!(axis.tick_values().len(), 4);
+    }
+
+    #[test]
+    fn a_long_legend_stays_within_the_chart() {
+        let mut chart = Chart::new("t", Axis::linear("x"), Axis::linear("y"));
+        for i in 0..40 {
+            chart =
+                chart.with(Series::new(format!("s{i}"), hue(i), Mark::Line, vec![(0.0, 1.0), (1.0, 0.0)]));
+        }
+        assert!(chart.height() >= 40.0 * LINE_HEIGHT);
+    }
+}

@@ -1,0 +1,217 @@
+//! A sliding cuckoo dictionary: fingerprints with ages in a cuckoo table, after Liu, Chen, Guan, *Near-Optimal Approximate
+//! Membership Query over Time-Decaying Windows*, 2013 (the paper's `LiuCG13`), and the cuckoo filter of Fan, Andersen, Kaminsky,
+//! Mitzenmacher, *Cuckoo Filter: Practically Better Than Bloom*, 2014 (`FanAKM14`).
+//!
+//! Buckets of four slots; an item's fingerprint is in one of two buckets, with the generation it was last inserted in. An
+//! item that arrives again only gets a new age. Expired slots are free, and are swept before their age comes round.
+//!
+//! J generations are certain, so g = w / J, rounded up, and the slack is one generation. Ages take 3 bits: J + 1 = 6 that
+//! live, one being swept, and "empty". If no room is found after 500 displacements the last one displaced is lost, a
+//! false negative; slots are planned for a load of 0.93 at most, where this was never seen. Parameters: J = 5, and the longest
+//! fingerprints that fit.
+
+use super::pieces::{Generations, Packed, Random, Sweep, below, fold};
+use super::{Budget, GENERATIONS, Rival};
+
+const SLOTS_PER_BUCKET: usize = 4;
+const AGE_BITS: u32 = 3;
+/// Ages in use, without "empty".
+const AGES: u64 = (1 << AGE_BITS) - 1;
+const MAX_LOAD: f64 = 0.93;
+const MAX_DISPLACEMENTS: u32 = 500;
+
+pub(super) struct Cuckoo {
+    /// A fingerprint, and the generation's age mark below it.
+    slots: Packed,
+    buckets: usize,
+    generation: u64,
+    generations: Generations,
+    sweep: Sweep,
+    random: Random,
+    lost: u64,
+}
+
+impl Cuckoo {
+    pub(super) fn new(budget: Budget) -> Option<Self> {
+        let generations = Generations::new(budget.window, GENERATIONS);
+        let most_items = (GENERATIONS + 1) * generations.per_generation();
+        let buckets = (most_items as f64 / (MAX_LOAD * SLOTS_PER_BUCKET as f64)).ceil() as usize;
+        let slots = buckets * SLOTS_PER_BUCKET;
+        let width = budget.memory_bits.checked_sub(128)? / slots as u64;
+        if width <= u64::from(AGE_BITS) {
+            return None;
+        }
+        Some(Self {
+            slots: Packed::new(slots, width.min(40) as u32),
+            buckets,
+            generation: 0,
+            sweep: Sweep::new(slots, generations.per_generation()),
+            generations,
+            random: Random::new(5),
+            lost: 0,
+        })
+    }
+
+    fn mark(&self) -> u64 {
+        self.generation % AGES + 1
+    }
+
+    /// Of a slot's content.
+    #[inline]
+    fn is_live(&self, content: u64) -> bool {
+        let mark = content & AGES;
+        mark != 0 && (self.generation + AGES + 1 - mark) % AGES <= GENERATIONS
+    }
+
+    #[inline]
+    fn home(&self, hash: u64) -> (u64, usize) {
+        let fingerprint = hash & ((1 << (self.slots.width() - AGE_BITS)) - 1);
+        (fingerprint, below(hash, self.buckets))
+    }
+
+    /// The other bucket of a fingerprint: the two add up to a number that only the fingerprint decides.
+    #[inline]
+    fn other(&self, fingerprint: u64, bucket: usize) -> usize {
+        let sum = below(fold(fingerprint), self.buckets);
+        (if sum < bucket { sum + self.buckets } else { sum }) - bucket
+    }
+
+    #[inline]
+    fn slots_of(bucket: usize) -> std::ops::Range<usize> {
+        bucket * SLOTS_PER_BUCKET..(bucket + 1) * SLOTS_PER_BUCKET
+    }
+
+    fn slot_with(&self, bucket: usize, fingerprint: u64) -> Option<usize> {
+        Self::slots_of(bucket).find(|&slot| {
+            let content = self.slots.get(slot);
+            content >> AGE_BITS == fingerprint && self.is_live(content)
+        })
+    }
+
+    fn free_slot(&self, bucket: usize) -> Option<usize> {
+        Self::slots_of(bucket).find(|&slot| !self.is_live(self.slots.get(slot)))
+    }
+
+    fn place(&mut self, content: u64, buckets: [usize; 2]) {
+        if let Some(slot) = buckets.into_iter().find_map(|bucket| self.free_slot(bucket)) {
+            self.slots.set(slot, content);
+            return;
+        }
+        let (mut content, mut bucket) = (content, buckets[self.random.below(2)]);
+        for _ in 0..MAX_DISPLACEMENTS {
+            let victim = bucket * SLOTS_PER_BUCKET + self.random.below(SLOTS_PER_BUCKET);
+            let displaced = self.slots.get(victim);
+            self.slots.set(victim, content);
+            content = displaced;
+            bucket = self.other(content >> AGE_BITS, bucket);
+            if let Some(slot) = self.free_slot(bucket) {
+                self.slots.set(slot, content);
+                return;
+            }
+        }
+        self.lost += 1;
+    }
+}
+
+impl Rival for Cuckoo {
+    fn insert(&mut self, hash: u64) {
+        if self.generations.insert_begins_new() {
+            self.generation += 1;
+            self.sweep.restart();
+        }
+        for slot in self.sweep.advance_to_end() {
+            if !self.is_live(self.slots.get(slot)) {
+                self.slots.set(slot, 0);
+            }
+        }
+        let (fingerprint, first) = self.home(hash);
+        let buckets = [first, self.other(fingerprint, first)];
+        let content = fingerprint << AGE_BITS | self.mark();
+        match buckets.into_iter().find_map(|bucket| self.slot_with(bucket, fingerprint)) {
+            Some(slot) => self.slots.set(slot, content),
+            None => self.place(content, buckets),
+        }
+    }
+
+    fn contains(&self, hash: u64) -> bool {
+        let (fingerprint, first) = self.home(hash);
+        self.slot_with(first, fingerprint).is_some()
+            || self.slot_with(self.other(fingerprint, first), fingerprint).is_some()
+    }
+
+    fn memory_bits(&self) -> u64 {
+        self.slots.memory_bits()
+    }
+
+    fn parameters(&self) -> String {
+        let fingerprint_bits = self.slots.width() - AGE_BITS;
+        format!("J={GENERATIONS} fingerprints of {fingerprint_bits} bits, {} lost", self.lost)
+    }
+
+    fn own_window(&self) -> Option<u64> {
+        (self.lost == 0).then_some(self.generations.window())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rivals::hash_of;
+    use crate::rivals::testing::{
+        BUDGET, assert_forgets_after, assert_never_forgets_the_window, strangers_reported,
+    };
+
+    fn with(bits_per_item: u64) -> Cuckoo {
+        Cuckoo::new(Budget { memory_bits: bits_per_item * BUDGET.window, window: BUDGET.window })
+            .expect("fits")
+    }
+
+    #[test]
+    fn the_window_is_never_forgotten_as_long_as_there_is_room() {
+        for bits_per_item in [12, 16, 64] {
+            let mut cuckoo = with(bits_per_item);
+            assert_never_forgets_the_window(&mut cuckoo);
+            assert_eq!(cuckoo.lost, 0);
+        }
+    }
+
+    #[test]
+    fn a_full_table_of_distinct_items_loses_nothing() {
+        let mut cuckoo = with(24);
+        (0..100 * BUDGET.window).for_each(|key| cuckoo.insert(hash_of(key)));
+        assert_eq!(cuckoo.lost, 0);
+    }
+
+    #[test]
+    fn a_generation_after_the_window_all_is_forgotten() {
+        let generation = BUDGET.window.div_ceil(GENERATIONS);
+        for rounds in 0..3 {
+            // Also where the ages have come round.
+            let age = BUDGET.window + generation + rounds * AGES * generation;
+            assert_forgets_after(&mut with(32), age);
+        }
+    }
+
+    #[test]
+    fn the_rate_is_that_of_eight_fingerprints() {
+        let mut cuckoo = with(16);
+        (0..6 * BUDGET.window).for_each(|key| cuckoo.insert(hash_of(key)));
+        let live = (0..cuckoo.slots.len()).filter(|&slot| cuckoo.is_live(cuckoo.slots.get(slot))).count();
+        let load = live as f64 / cuckoo.slots.len() as f64;
+        let fingerprints = f64::from(1_u32 << (cuckoo.slots.width() - AGE_BITS));
+        let expected = 8.0 * load / fingerprints;
+        let rate = strangers_reported(&cuckoo, 200_000) as f64 / 2e5;
+        assert!((rate / expected - 1.0).abs() < 0.1, "{rate}, expected {expected}");
+    }
+
+    #[test]
+    fn both_buckets_lead_to_each_other() {
+        let cuckoo = with(32);
+        for key in 0..10_000 {
+            let (fingerprint, first) = cuckoo.home(hash_of(key));
+            let second = cuckoo.other(fingerprint, first);
+            assert!(second < cuckoo.buckets);
+            assert_eq!(cuckoo.other(fingerprint, second), first);
+        }
+    }
+}

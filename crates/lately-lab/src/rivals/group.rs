@@ -1,0 +1,96 @@
+//! Group Bloom filter: Zhang, Guan, *Detecting Click Fraud in Pay-Per-Click Streams of Online Advertising Networks*, 2008 (the
+//! paper's `ZhangG08`).
+//!
+//! A Bloom filter for each of the window's generations, all with the same hash functions and interleaved: the bits that the
+//! generations have at one position lie side by side in one word. A query joins the item's k words by "and"; a bit left over
+//! is a generation that has it. The generation that has expired is emptied little by little while the next one fills.
+//!
+//! Q complete generations are certain, so g = w / Q, rounded up; the slack is one generation. Parameters: Q = 5; seven bits per
+//! position (one is filling, one is being emptied); the best hashes for Q + 1 filters of g items.
+
+use super::bloom::best_hashes_for_any_of;
+use super::pieces::{Generations, Packed, Sweep, position};
+use super::{Budget, GENERATIONS, Rival};
+
+/// Bits per position.
+const SLOTS: u64 = GENERATIONS + 2;
+
+pub(super) struct Group {
+    words: Packed,
+    hashes: u32,
+    /// The slot being filled; the next one is being emptied.
+    newest: u64,
+    sweep: Sweep,
+    generations: Generations,
+}
+
+impl Group {
+    pub(super) fn new(budget: Budget) -> Option<Self> {
+        let words = Packed::fitting(budget.memory_bits, SLOTS as u32)?;
+        let generations = Generations::new(budget.window, GENERATIONS);
+        let (hashes, _) =
+            best_hashes_for_any_of(GENERATIONS + 1, generations.per_generation() as f64, words.len() as f64);
+        let sweep = Sweep::new(words.len(), generations.per_generation());
+        Some(Self { words, hashes, newest: 0, sweep, generations })
+    }
+
+    fn expired(&self) -> u64 {
+        1 << ((self.newest + 1) % SLOTS)
+    }
+}
+
+impl Rival for Group {
+    fn insert(&mut self, hash: u64) {
+        if self.generations.insert_begins_new() {
+            self.newest = (self.newest + 1) % SLOTS;
+            self.sweep.restart();
+        }
+        for i in self.sweep.advance_to_end() {
+            self.words.set(i, self.words.get(i) & !self.expired());
+        }
+        for i in 0..self.hashes {
+            let i = position(hash, i, self.words.len());
+            self.words.set(i, self.words.get(i) | 1 << self.newest);
+        }
+    }
+
+    fn contains(&self, hash: u64) -> bool {
+        let mut generations = ((1 << SLOTS) - 1) & !self.expired();
+        for i in 0..self.hashes {
+            generations &= self.words.get(position(hash, i, self.words.len()));
+            if generations == 0 {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn memory_bits(&self) -> u64 {
+        self.words.memory_bits()
+    }
+
+    fn parameters(&self) -> String {
+        format!("Q={GENERATIONS} g={} k={}", self.generations.per_generation(), self.hashes)
+    }
+
+    fn own_window(&self) -> Option<u64> {
+        Some(self.generations.window())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rivals::testing::{BUDGET, assert_forgets_after, assert_never_forgets_the_window};
+
+    #[test]
+    fn the_window_is_never_forgotten() {
+        assert_never_forgets_the_window(&mut Group::new(BUDGET).expect("fits"));
+    }
+
+    #[test]
+    fn a_generation_after_the_window_all_is_forgotten() {
+        let generation = BUDGET.window.div_ceil(GENERATIONS);
+        assert_forgets_after(&mut Group::new(BUDGET).expect("fits"), BUDGET.window + generation);
+    }
+}

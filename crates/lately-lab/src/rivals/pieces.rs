@@ -1,0 +1,323 @@
+//! What several rivals are made of: bits, packed cells, positions from a hash, a random sequence, a sweep.
+
+use std::ops::Range;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The hash of a numbered item: what every contender is given.
+pub(crate) fn hash_of(key: u64) -> u64 {
+    xxh3_64(&key.to_le_bytes())
+}
+
+/// The `i`-th of an item's positions below `limit`: the hash is turned by an odd constant per lane, spread by a folded
+/// product, and reduced by its top bits.
+#[inline]
+pub(crate) fn position(hash: u64, i: u32, limit: usize) -> usize {
+    below(
+        fold(hash.rotate_left(i).wrapping_add((u64::from(i) + 1).wrapping_mul(0xd1b5_4a32_d192_ed03))),
+        limit,
+    )
+}
+
+/// Both halves of a product with an odd constant, folded.
+#[inline]
+pub(super) fn fold(value: u64) -> u64 {
+    let wide = u128::from(value ^ 0xa076_1d64_78bd_642f) * 0xe703_7ed1_a0b4_28db;
+    (wide >> 64) as u64 ^ wide as u64
+}
+
+/// A value below `limit`, by its top bits.
+#[inline]
+pub(super) fn below(value: u64, limit: usize) -> usize {
+    ((u128::from(value) * limit as u128) >> 64) as usize
+}
+
+/// A plain array of bits.
+pub(crate) struct Bits {
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl Bits {
+    /// At least one word.
+    pub(crate) fn new(len: u64) -> Self {
+        let words = (len / 64).max(1) as usize;
+        Self { words: vec![0; words], len: words * 64 }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, i: usize) -> bool {
+        self.words[i / 64] >> (i % 64) & 1 == 1
+    }
+
+    /// Returns whether it was set.
+    #[inline]
+    pub(crate) fn set(&mut self, i: usize) -> bool {
+        let was = self.get(i);
+        self.words[i / 64] |= 1 << (i % 64);
+        was
+    }
+
+    /// Returns whether it was set.
+    #[inline]
+    pub(crate) fn reset(&mut self, i: usize) -> bool {
+        let was = self.get(i);
+        self.words[i / 64] &= !(1 << (i % 64));
+        was
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.words.fill(0);
+    }
+
+    pub(crate) fn memory_bits(&self) -> u64 {
+        self.words.len() as u64 * 64
+    }
+}
+
+/// Cells of `width` bits each, one after the other across word borders.
+pub(super) struct Packed {
+    words: Vec<u64>,
+    width: u32,
+    len: usize,
+}
+
+impl Packed {
+    /// Exactly `len` cells.
+    pub(super) fn new(len: usize, width: u32) -> Self {
+        assert!((1..=64).contains(&width), "a cell has 1 to 64 bits, not {width}");
+        // One word more, so that a cell can always be read as part of two.
+        Self { words: vec![0; (len * width as usize).div_ceil(64) + 1], width, len }
+    }
+
+    /// As many cells as fit into so many bits; none if not one does.
+    pub(super) fn fitting(bits: u64, width: u32) -> Option<Self> {
+        let len = bits.checked_sub(128)? / u64::from(width);
+        (len > 0).then(|| Self::new(len as usize, width))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(super) fn width(&self) -> u32 {
+        self.width
+    }
+
+    fn mask(&self) -> u64 {
+        u64::MAX >> (64 - self.width)
+    }
+
+    #[inline]
+    fn pair(&self, i: usize) -> (usize, u32, u128) {
+        let bit = i * self.width as usize;
+        let word = bit / 64;
+        let both = u128::from(self.words[word]) | u128::from(self.words[word + 1]) << 64;
+        (word, (bit % 64) as u32, both)
+    }
+
+    #[inline]
+    pub(super) fn get(&self, i: usize) -> u64 {
+        let (_, shift, both) = self.pair(i);
+        (both >> shift) as u64 & self.mask()
+    }
+
+    #[inline]
+    pub(super) fn set(&mut self, i: usize, value: u64) {
+        debug_assert!(value <= self.mask(), "{value} does not fit into {} bits", self.width);
+        let (word, shift, both) = self.pair(i);
+        let both = both & !(u128::from(self.mask()) << shift) | u128::from(value) << shift;
+        self.words[word] = both as u64;
+        self.words[word + 1] = (both >> 64) as u64;
+    }
+
+    /// One less, unless it is zero.
+    #[inline]
+    pub(super) fn decrement(&mut self, i: usize) {
+        let value = self.get(i);
+        if value > 0 {
+            self.set(i, value - 1);
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.words.fill(0);
+    }
+
+    pub(super) fn memory_bits(&self) -> u64 {
+        self.words.len() as u64 * 64
+    }
+}
+
+/// How many bits a number takes.
+pub(super) fn bits_for(value: u64) -> u32 {
+    (u64::BITS - value.leading_zeros()).max(1)
+}
+
+/// Counts inserts in generations of equal size, so many of which make up the window.
+pub(super) struct Generations {
+    certain: u64,
+    per_generation: u64,
+    in_newest: u64,
+}
+
+impl Generations {
+    /// `certain` whole generations hold the window, rounded up.
+    pub(super) fn new(window: u64, certain: u64) -> Self {
+        Self { certain, per_generation: window.div_ceil(certain), in_newest: 0 }
+    }
+
+    /// g.
+    pub(super) fn per_generation(&self) -> u64 {
+        self.per_generation
+    }
+
+    /// Inserts in the newest generation.
+    pub(super) fn in_newest(&self) -> u64 {
+        self.in_newest
+    }
+
+    /// The inserts that are certain.
+    pub(super) fn window(&self) -> u64 {
+        self.certain * self.per_generation
+    }
+
+    /// Counts an insert; whether it begins a new generation, the very first excepted.
+    #[inline]
+    pub(super) fn insert_begins_new(&mut self) -> bool {
+        let begins = self.in_newest == self.per_generation;
+        self.in_newest = if begins { 1 } else { self.in_newest + 1 };
+        begins
+    }
+}
+
+/// Goes through `cells` cells, a few at each insert, so that all are visited once in every `period` inserts: cleaning
+/// without a pause.
+pub(super) struct Sweep {
+    next: usize,
+    cells: usize,
+    per_insert: usize,
+}
+
+impl Sweep {
+    pub(super) fn new(cells: usize, period: u64) -> Self {
+        Self { next: 0, cells, per_insert: cells.div_ceil(period as usize) }
+    }
+
+    /// The cells to visit now, and round again after the last.
+    #[inline]
+    pub(super) fn advance(&mut self) -> impl Iterator<Item = usize> + use<> {
+        let (first, cells) = (self.next, self.cells);
+        self.next = (first + self.per_insert) % cells;
+        (first..first + self.per_insert).map(move |i| if i < cells { i } else { i - cells })
+    }
+
+    /// The cells to visit now, but none after the last until [`restart`](Self::restart).
+    #[inline]
+    pub(super) fn advance_to_end(&mut self) -> Range<usize> {
+        let first = self.next;
+        self.next = (first + self.per_insert).min(self.cells);
+        first..self.next
+    }
+
+    /// Cells below this have been visited since the restart.
+    #[inline]
+    pub(super) fn visited(&self) -> usize {
+        self.next
+    }
+
+    pub(super) fn restart(&mut self) {
+        self.next = 0;
+    }
+}
+
+/// A fixed random sequence: an odd step, spread.
+#[derive(Clone)]
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    #[inline]
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9fb2_1c65_1e98_df25);
+        fold(fold(self.0))
+    }
+
+    #[inline]
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        below(self.next(), limit)
+    }
+
+    /// From 0 up to, not including, 1.
+    #[inline]
+    pub(crate) fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    #[inline]
+    pub(crate) fn happens(&mut self, probability: f64) -> bool {
+        self.unit() < probability
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packed_cells_keep_their_values_and_leave_their_neighbours_alone() {
+        for width in [1, 3, 4, 14, 21, 33, 57, 64] {
+            let mut cells = Packed::new(100, width);
+            let value = |i: usize, round: u64| fold(i as u64 + 1000 * round) >> (64 - width);
+            for round in 0..3 {
+                (0..100).for_each(|i| cells.set(i, value(i, round)));
+                assert!((0..100).all(|i| cells.get(i) == value(i, round)), "width {width}");
+            }
+            (0..100).for_each(|i| cells.decrement(i));
+            assert!((0..100).all(|i| cells.get(i) == value(i, 2).saturating_sub(1)), "width {width}");
+        }
+    }
+
+    #[test]
+    fn what_fits_is_no_more_than_what_was_given() {
+        for bits in [129, 1000, 160_000] {
+            for width in [1, 3, 14, 61] {
+                let fits = Packed::fitting(bits, width).is_none_or(|cells| cells.memory_bits() <= bits);
+                assert!(fits, "{bits} bits, width {width}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_sweep_visits_every_cell_in_its_period() {
+        for (cells, period) in [(10, 3), (10, 10), (7, 20), (100, 7)] {
+            let mut sweep = Sweep::new(cells, period);
+            for _ in 0..5 {
+                let visited: std::collections::HashSet<_> =
+                    (0..period).flat_map(|_| sweep.advance()).collect();
+                assert_eq!(visited.len(), cells);
+            }
+            sweep.restart();
+            let visited: Vec<_> = (0..period).flat_map(|_| sweep.advance_to_end()).collect();
+            assert_eq!(visited, (0..cells).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn positions_are_spread_evenly() {
+        // Chi-squared over 64 places: mean 63, deviation 11.2.
+        for lane in [0, 1, 7, 20] {
+            let mut counts = [0_u32; 64];
+            (0..64_000).for_each(|key| counts[position(hash_of(key), lane, 64)] += 1);
+            let squared: f64 = counts.iter().map(|&n| (f64::from(n) - 1000.0).powi(2) / 1000.0).sum();
+            assert!((20.0..130.0).contains(&squared), "lane {lane}: {squared}");
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! What the rivals' tests have in common.
+
+use super::{Budget, Random, Rival, hash_of};
+
+/// A small window with plenty of memory, so that chance plays a small part.
+pub(super) const BUDGET: Budget = Budget { memory_bits: 64 * 3000, window: 3000 };
+
+/// Keys from here on are never inserted.
+pub(super) const STRANGERS: u64 = 1 << 40;
+
+/// A stream in which a third of the arrivals repeat one of the last 2000.
+fn stream(length: u64) -> Vec<u64> {
+    let mut random = Random::new(7);
+    let mut keys: Vec<u64> = Vec::new();
+    for i in 0..length as usize {
+        let key =
+            if i > 2000 && random.happens(1.0 / 3.0) { keys[i - 1 - random.below(2000)] } else { i as u64 };
+        keys.push(key);
+    }
+    keys
+}
+
+/// Feeds a stream with repeats, and asks for everything in the window again and again, at all phases.
+#[track_caller]
+pub(super) fn assert_never_forgets_the_window(rival: &mut dyn Rival) {
+    let window = BUDGET.window;
+    assert!(rival.own_window().is_some_and(|own| own >= window), "promises {:?}", rival.own_window());
+    let stream: Vec<u64> = stream(6 * window).into_iter().map(hash_of).collect();
+    for (i, &hash) in stream.iter().enumerate() {
+        rival.insert(hash);
+        // The oldest item of the window at every step; all of them now and then (a prime step meets all phases).
+        let oldest = (i + 1).saturating_sub(window as usize);
+        assert!(rival.contains(stream[oldest]), "insert {oldest} is forgotten after insert {i}");
+        if i % 1009 == 0 {
+            let lost = (oldest..=i).find(|&j| !rival.contains(stream[j]));
+            assert_eq!(lost, None, "forgotten after insert {i}");
+        }
+    }
+    assert!(rival.memory_bits() <= BUDGET.memory_bits, "{} bits", rival.memory_bits());
+}
+
+/// Items that are this many inserts old or older are reported no more often than strangers, and 1% more.
+#[track_caller]
+pub(super) fn assert_forgets_after(rival: &mut dyn Rival, age: u64) {
+    let inserts = (8 * BUDGET.window).max(age + BUDGET.window) + 17;
+    (0..inserts).for_each(|key| rival.insert(hash_of(key)));
+    let old = (0..2000).filter(|back| rival.contains(hash_of(inserts - 1 - age - back))).count();
+    let strange = strangers_reported(rival, 2000);
+    assert!(old <= strange + 20 + strange / 4, "{old} of 2000 old items, {strange} of 2000 strangers");
+}
+
+pub(super) fn strangers_reported(rival: &dyn Rival, number: u64) -> usize {
+    (0..number).filter(|key| rival.contains(hash_of(STRANGERS + key))).count()
+}
+
+/// The share of the last `window` inserts that are not reported, after a long stream of distinct items.
+pub(super) fn forgotten_in_window(rival: &mut dyn Rival) -> f64 {
+    let inserts = 10 * BUDGET.window;
+    (0..inserts).for_each(|key| rival.insert(hash_of(key)));
+    let lost = (inserts - BUDGET.window..inserts).filter(|&key| !rival.contains(hash_of(key))).count();
+    lost as f64 / BUDGET.window as f64
+}

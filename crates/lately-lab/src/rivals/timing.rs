@@ -1,0 +1,132 @@
+//! Timing Bloom filter: Zhang, Guan, *Detecting Click Fraud in Pay-Per-Click Streams of Online Advertising Networks*, 2008
+//! (the paper's `ZhangG08`).
+//!
+//! Each of an item's k cells holds the time, in inserts, at which it was last written, modulo twice the window. An item is
+//! reported if all its cells were written within the window. A few cells are checked at each insert and emptied if they have
+//! expired, so that none is mistaken for a young one when the time comes round.
+//!
+//! The window is exact: no slack, no false negatives. Parameters: cells wide enough for 2w and for "empty"; the best hashes
+//! for w items in so many cells.
+
+use super::bloom::best_hashes;
+use super::pieces::{Packed, Sweep, bits_for, position};
+use super::{Budget, Rival};
+
+/// Time in inserts, modulo twice the window. Stamps are never zero, which means "empty".
+pub(super) struct Clock {
+    inserts: u64,
+    window: u64,
+}
+
+impl Clock {
+    pub(super) fn new(window: u64) -> Self {
+        Self { inserts: 0, window }
+    }
+
+    pub(super) fn stamp_bits(&self) -> u32 {
+        bits_for(2 * self.window)
+    }
+
+    pub(super) fn window(&self) -> u64 {
+        self.window
+    }
+
+    /// An insert; returns its stamp.
+    pub(super) fn tick(&mut self) -> u64 {
+        self.inserts += 1;
+        self.stamp_of_age(0)
+    }
+
+    /// The stamp of an insert so many inserts ago, of those that have been.
+    pub(super) fn stamp_of_age(&self, age: u64) -> u64 {
+        (self.inserts + 2 * self.window - age) % (2 * self.window) + 1
+    }
+
+    /// How many inserts ago; less than twice the window.
+    pub(super) fn age(&self, stamp: u64) -> u64 {
+        (self.inserts + 2 * self.window - (stamp - 1)) % (2 * self.window)
+    }
+
+    pub(super) fn is_live(&self, stamp: u64) -> bool {
+        stamp != 0 && self.age(stamp) < self.window
+    }
+}
+
+pub(super) struct Timing {
+    stamps: Packed,
+    hashes: u32,
+    clock: Clock,
+    sweep: Sweep,
+}
+
+impl Timing {
+    pub(super) fn new(budget: Budget) -> Option<Self> {
+        let clock = Clock::new(budget.window);
+        let stamps = Packed::fitting(budget.memory_bits, clock.stamp_bits())?;
+        let hashes = best_hashes(stamps.len() as f64 / budget.window as f64);
+        // Between its expiry and the time coming round a stamp must be met once: in w inserts.
+        let sweep = Sweep::new(stamps.len(), budget.window);
+        Some(Self { stamps, hashes, clock, sweep })
+    }
+}
+
+impl Rival for Timing {
+    fn insert(&mut self, hash: u64) {
+        let now = self.clock.tick();
+        for i in self.sweep.advance() {
+            if !self.clock.is_live(self.stamps.get(i)) {
+                self.stamps.set(i, 0);
+            }
+        }
+        for i in 0..self.hashes {
+            self.stamps.set(position(hash, i, self.stamps.len()), now);
+        }
+    }
+
+    fn contains(&self, hash: u64) -> bool {
+        (0..self.hashes).all(|i| self.clock.is_live(self.stamps.get(position(hash, i, self.stamps.len()))))
+    }
+
+    fn memory_bits(&self) -> u64 {
+        self.stamps.memory_bits()
+    }
+
+    fn parameters(&self) -> String {
+        format!("k={}, {} cells of {} bits", self.hashes, self.stamps.len(), self.stamps.width())
+    }
+
+    fn own_window(&self) -> Option<u64> {
+        Some(self.clock.window())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rivals::testing::{BUDGET, assert_forgets_after, assert_never_forgets_the_window};
+
+    #[test]
+    fn the_window_is_exact() {
+        assert_never_forgets_the_window(&mut Timing::new(BUDGET).expect("fits"));
+        assert_forgets_after(&mut Timing::new(BUDGET).expect("fits"), BUDGET.window);
+    }
+
+    #[test]
+    fn no_stamp_outlives_its_sweep() {
+        // Ages at which the time has come round once and twice.
+        for rounds in [2, 4] {
+            assert_forgets_after(&mut Timing::new(BUDGET).expect("fits"), rounds * BUDGET.window - 1000);
+        }
+    }
+
+    #[test]
+    fn stamps_tell_their_age() {
+        let mut clock = Clock::new(10);
+        let stamps: Vec<u64> = (0..100).map(|_| clock.tick()).collect();
+        for age in 0..20 {
+            assert_eq!(clock.age(stamps[99 - age]), age as u64);
+            assert_eq!(clock.stamp_of_age(age as u64), stamps[99 - age]);
+            assert_eq!(clock.is_live(stamps[99 - age]), age < 10);
+        }
+    }
+}
