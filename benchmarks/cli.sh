@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Races `lately dedup` against awk and exact deduplicators in Rust on a generated log, after checking that the outputs agree.
 #   benchmarks/cli.sh [LINES] > record.json     20 million lines (1 GB) by default; needs about 3 GB of disk and of memory
-# RUNNER, if set, is a command that runs each measured one, for example `taskset -c 0,1`.
+# RUNNER, if set, is a command that runs each round, for example `taskset -c 0,1`; ROUNDS are 3.
 # What is told on the way goes to standard error, the record to standard output. Everything else is temporary: peers are
 # installed into a temporary root and the log is removed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 lines=${1:-20000000}
 window=1000000
-rounds=3
+rounds=${ROUNDS:-3}
 work=$(mktemp -d)
 export PATH=$PATH:$work/bin
 trap 'rm -rf "$work"' EXIT
@@ -43,35 +43,29 @@ say "against an exact window: $verdict"
 rm tagged exact
 
 # Each contender once per round, in turn, so that a noisy moment hits all; the best of the rounds counts.
-declare -A best rss
-commands=(
-  "wc -l|wc -l log"
-  "cat|cat log"
-  "lately dedup|$lately dedup --window $window log"
-  "lately dedup, from a pipe|cat log \| $lately dedup --window $window"
-  "awk|awk '!seen[\$0]++' log"
-)
-for peer in "${peers[@]}"; do commands+=("$peer|$peer < log"); done
-for _ in $(seq $rounds); do
-  for entry in "${commands[@]}"; do
-    name=${entry%%|*}; command=${entry#*|}; command=${command//\\|/|}
-    ${RUNNER:-} /usr/bin/time -o time -f '%e %M' bash -c "$command > /dev/null"
-    read -r seconds kilobytes < time
-    if [ -z "${best[$name]:-}" ] || awk "BEGIN { exit !($seconds < ${best[$name]}) }"; then
-      best[$name]=$seconds; rss[$name]=$kilobytes
-    fi
-  done
-done
+cat > round <<ROUND
+measure() { /usr/bin/time -a -o times -f "\$1|%e|%M" bash -c "\$2 > /dev/null"; }
+measure "wc -l" "wc -l log"
+measure "cat" "cat log"
+measure "lately dedup" "$lately dedup --window $window log"
+measure "lately dedup, from a pipe" "cat log | $lately dedup --window $window"
+measure "awk" "awk '!seen[\\\$0]++' log"
+$(for peer in "${peers[@]}"; do echo "measure $peer '$peer < log'"; done)
+ROUND
+for _ in $(seq $rounds); do ${RUNNER:-} bash round; done
 
 memory=$(sed -n 's/.*"memory_bytes": \([0-9]*\).*/\1/p' stats.json)
-python3 - "$lines" "$(wc -c < log)" "$window" "$verdict" "$memory" <<PYTHON
+python3 - "$lines" "$(wc -c < log)" "$window" "$verdict" "$memory" "$rounds" <<'PYTHON'
 import json, os, platform, sys
-lines, size, window, verdict, memory = sys.argv[1:]
-figures = {$(for name in "${!best[@]}"; do printf '"%s": {"seconds": %s, "peak_kilobytes": %s}, ' "$name" "${best[$name]}" "${rss[$name]}"; done)}
+lines, size, window, verdict, memory, rounds = sys.argv[1:]
+figures = {}
+for name, seconds, kilobytes in (line.strip().split("|") for line in open("times")):
+    figure = {"seconds": float(seconds), "peak_kilobytes": int(kilobytes)}
+    figures[name] = min(figure, figures.get(name, figure), key=lambda figure: figure["seconds"])
 ours = figures["lately dedup"]["seconds"]
-floor = figures["wc -l"]["seconds"] + figures["cat"]["seconds"]
+floor = max(0.01, figures["wc -l"]["seconds"] + figures["cat"]["seconds"])  # times have two decimals
 record = {
-    "log": {"lines": int(lines), "bytes": int(size)}, "window": int(window), "cores": os.cpu_count(), "rounds": $rounds,
+    "log": {"lines": int(lines), "bytes": int(size)}, "window": int(window), "cores": os.cpu_count(), "rounds": int(rounds),
     "agreement": json.loads(verdict), "plan_bytes": int(memory), "figures": figures,
     "times_as_fast_as": {n: round(f["seconds"] / ours, 2) for n, f in figures.items() if not n.startswith("lately")},
     "over_wc_and_cat": round(ours / floor, 2),
