@@ -100,12 +100,13 @@ mod tests {
     fn of(contender: &Contender, stream: Stream) -> Option<Accuracy> {
         let sampling = Sampling {
             moments: 9,
+            slack_windows: 3,
             window_items: 2000,
             expired_items: 6000,
             strangers: 5000,
             more_strangers: 5000,
         };
-        let items = stream.items(WINDOW, stream_length(WINDOW));
+        let items = stream.items(WINDOW, stream_length(WINDOW, &sampling));
         let moments = moments(&items, WINDOW, &sampling);
         let hashes: Vec<u64> = items.iter().map(|&item| hash_of(item)).collect();
         let budget = crate::rivals::Budget { memory_bits: 48 * WINDOW, window: WINDOW };

@@ -5,13 +5,12 @@ use std::collections::HashMap;
 use super::streams::STRANGERS;
 use crate::rivals::hash_of;
 
-/// How far beyond the window items are asked for, in windows. What is reported still later is not counted as slack.
-pub(super) const SLACK_WINDOWS: usize = 3;
-
 /// How much is asked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sampling {
     pub(super) moments: usize,
+    /// How far beyond the window items are asked for, in windows. What is reported still later is not counted as slack.
+    pub(super) slack_windows: usize,
     /// At each moment, at most.
     pub(super) window_items: usize,
     pub(super) expired_items: usize,
@@ -26,7 +25,7 @@ pub(super) struct Moment {
     pub(super) inserts: usize,
     /// All of these are in the window.
     pub(super) window: Vec<u64>,
-    /// None of these is, but all were up to `SLACK_WINDOWS` windows before it.
+    /// None of these is, but all were up to `slack_windows` windows before it.
     pub(super) expired: Vec<u64>,
     /// How many such there are; `expired` may be a sample of them.
     pub(super) expired_in_all: usize,
@@ -35,15 +34,15 @@ pub(super) struct Moment {
 }
 
 /// Inserts after which the last moment has come.
-pub(super) fn stream_length(window: u64) -> usize {
-    (SLACK_WINDOWS + 2) * window as usize
+pub(super) fn stream_length(window: u64, sampling: &Sampling) -> usize {
+    (sampling.slack_windows + 2) * window as usize
 }
 
 /// Moments spread evenly over the last window of a stream, at all phases of whatever generations a contender has: the
 /// multiples of the golden ratio leave no gaps.
 pub(super) fn moments(items: &[u64], window: u64, sampling: &Sampling) -> Vec<Moment> {
     let window = window as usize;
-    let first = (SLACK_WINDOWS + 1) * window;
+    let first = (sampling.slack_windows + 1) * window;
     let golden = (5_f64.sqrt() - 1.0) / 2.0;
     let mut times: Vec<usize> = (1..=sampling.moments)
         .map(|i| first + ((i as f64 * golden).fract() * window as f64) as usize)
@@ -75,7 +74,7 @@ impl History<'_> {
             arrivals.filter(|&i| self.next[i] >= inserts).map(|i| self.items[i]).collect()
         };
         let in_window = last_sightings(0, window);
-        let expired = last_sightings(window, (SLACK_WINDOWS + 1) * window);
+        let expired = last_sightings(window, (sampling.slack_windows + 1) * window);
         let all_strangers = (sampling.strangers + sampling.more_strangers) as u64;
         let first_stranger = STRANGERS + number as u64 * all_strangers;
         let mut strangers: Vec<u64> = (first_stranger..first_stranger + all_strangers).map(hash_of).collect();
@@ -105,10 +104,16 @@ mod tests {
 
     #[test]
     fn the_questions_are_what_an_exact_window_answers() {
-        let sampling =
-            Sampling { moments: 5, window_items: 400, expired_items: 900, strangers: 50, more_strangers: 20 };
+        let sampling = Sampling {
+            moments: 5,
+            slack_windows: 3,
+            window_items: 400,
+            expired_items: 900,
+            strangers: 50,
+            more_strangers: 20,
+        };
         for stream in Stream::ALL {
-            let items = stream.items(500, stream_length(500));
+            let items = stream.items(500, stream_length(500, &sampling));
             let moments = moments(&items, 500, &sampling);
             assert_eq!(moments.len(), 5);
             let mut exact = ExactWindow::new(500);
