@@ -4,12 +4,12 @@ mod common;
 
 use std::time::Duration;
 
-use common::counting_allocator::CountingAllocator;
+use common::counting_allocator::{CountingAllocator, watch};
 use common::{LAYOUTS, item, shapes, with_shape};
 use lately::{Filter, Overload};
 
 #[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator::new();
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// One test, because the allocator counts what other threads do too.
 #[test]
@@ -28,11 +28,11 @@ fn memory_is_the_plans_and_never_grows() {
 
 fn check(builder: &lately::Builder) {
     let plan = builder.plan().unwrap();
-    let (mut filter, built) = ALLOCATOR.watch(|| builder.build().unwrap());
+    let (mut filter, built) = watch(|| builder.build().unwrap());
     assert_eq!(built.kept_bytes as u64, plan.memory_bytes, "{plan:?}");
     assert_eq!(filter.statistics().memory_bytes, plan.memory_bytes);
     let mut seen = [false; 16];
-    let ((), used) = ALLOCATOR.watch(|| {
+    let ((), used) = watch(|| {
         for number in 0..30_000_u64 {
             filter.advance_to(number / 3);
             filter.check_and_insert(item(number));

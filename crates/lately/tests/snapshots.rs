@@ -6,12 +6,12 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use common::counting_allocator::CountingAllocator;
+use common::counting_allocator::{CountingAllocator, watch};
 use common::{Random, item, shapes, with_shape};
 use lately::{FORMAT_VERSION, Filter, HashFunction, Overload, SnapshotError};
 
 #[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator::new();
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// A filter of each kind, with something in it.
 fn filters() -> Vec<Filter> {
@@ -103,7 +103,7 @@ fn a_header_that_claims_a_huge_size_is_refused_before_anything_is_allocated() {
             let mut huge = bytes.clone();
             huge[40..48].copy_from_slice(&u64::to_le_bytes(cells));
             let huge = with_right_checksum(huge);
-            let (decoded, allocated) = ALLOCATOR.watch(|| Filter::from_bytes(&huge).map(|_| ()));
+            let (decoded, allocated) = watch(|| Filter::from_bytes(&huge).map(|_| ()));
             assert!(decoded.is_err());
             assert!(allocated.peak_bytes <= 4096, "{cells} cells: {allocated:?}");
         }

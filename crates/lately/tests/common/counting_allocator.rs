@@ -2,37 +2,34 @@
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::cell::Cell;
 
-pub struct CountingAllocator {
-    live: AtomicUsize,
-    peak: AtomicUsize,
-    calls: AtomicUsize,
+thread_local! {
+    // Of this thread alone: other tests run beside this one. What it frees may be another's, hence the sign.
+    static LIVE: Cell<isize> = const { Cell::new(0) };
+    static PEAK: Cell<isize> = const { Cell::new(0) };
+    static CALLS: Cell<usize> = const { Cell::new(0) };
 }
 
-impl CountingAllocator {
-    pub const fn new() -> Self {
-        Self { live: AtomicUsize::new(0), peak: AtomicUsize::new(0), calls: AtomicUsize::new(0) }
-    }
+pub struct CountingAllocator;
 
-    /// Runs `work`; returns its result, the bytes it left allocated, the most it held at once, and its calls.
-    pub fn watch<T>(&self, work: impl FnOnce() -> T) -> (T, Allocated) {
-        let (live, calls) = (self.live.load(Relaxed), self.calls.load(Relaxed));
-        self.peak.store(live, Relaxed);
-        let result = work();
-        let allocated = Allocated {
-            kept_bytes: self.live.load(Relaxed).saturating_sub(live),
-            peak_bytes: self.peak.load(Relaxed) - live,
-            calls: self.calls.load(Relaxed) - calls,
-        };
-        (result, allocated)
-    }
+/// Runs `work`; returns its result, the bytes it left allocated, the most it held at once, and its calls.
+pub fn watch<T>(work: impl FnOnce() -> T) -> (T, Allocated) {
+    let (live, calls) = (LIVE.get(), CALLS.get());
+    PEAK.set(live);
+    let result = work();
+    let allocated = Allocated {
+        kept_bytes: (LIVE.get() - live).max(0) as usize,
+        peak_bytes: (PEAK.get() - live) as usize,
+        calls: CALLS.get() - calls,
+    };
+    (result, allocated)
+}
 
-    fn grow(&self, bytes: usize) {
-        self.calls.fetch_add(1, Relaxed);
-        let live = self.live.fetch_add(bytes, Relaxed) + bytes;
-        self.peak.fetch_max(live, Relaxed);
-    }
+fn count_allocation(bytes: usize) {
+    CALLS.set(CALLS.get() + 1);
+    LIVE.set(LIVE.get() + bytes.cast_signed());
+    PEAK.set(PEAK.get().max(LIVE.get()));
 }
 
 #[derive(Debug)]
@@ -45,19 +42,19 @@ pub struct Allocated {
 // SAFETY: every call is passed on to the system's allocator unchanged.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        self.grow(layout.size());
+        count_allocation(layout.size());
         // SAFETY: the caller's promises are ours.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        self.grow(layout.size());
+        count_allocation(layout.size());
         // SAFETY: the caller's promises are ours.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        self.live.fetch_sub(layout.size(), Relaxed);
+        LIVE.set(LIVE.get() - layout.size().cast_signed());
         // SAFETY: the caller's promises are ours.
         unsafe { System.dealloc(pointer, layout) }
     }
