@@ -45,9 +45,9 @@ pub(crate) enum Event {
 /// How the two threads agree on the end when a signal asks for it: all that has been read is decided, nothing more is read.
 #[derive(Debug, Default)]
 pub(crate) struct Ending {
-    /// No further read is to begin.
+    /// Nothing more is to be opened or read.
     is_wanted: AtomicBool,
-    /// The reader is in a read, or about to begin one; all it has read before was handed over.
+    /// The reader is opening or reading, or about to; all it has read before was handed over.
     is_waiting: AtomicBool,
 }
 
@@ -61,15 +61,15 @@ impl Ending {
         self.is_waiting.load(Ordering::SeqCst)
     }
 
-    /// Runs a read, unless the end is wanted.
-    fn read(&self, read: impl FnOnce() -> io::Result<usize>) -> Option<io::Result<usize>> {
+    /// Does what may take for ever (a pipe can block when it is opened, too), unless the end is wanted.
+    fn wait<T>(&self, work: impl FnOnce() -> T) -> Result<T, HungUp> {
         self.is_waiting.store(true, Ordering::SeqCst);
         if self.is_wanted.load(Ordering::SeqCst) {
-            return None;
+            return Err(HungUp);
         }
-        let result = read();
+        let result = work();
         self.is_waiting.store(false, Ordering::SeqCst);
-        Some(result)
+        Ok(result)
     }
 }
 
@@ -153,13 +153,12 @@ impl Reader {
         batch: &mut Batch,
         is_last: bool,
     ) -> Result<(), Ended> {
-        let mut file = input::open(position.path)?;
+        let mut file = self.ending.wait(|| input::open(position.path))??;
         loop {
-            let read = match self.ending.read(|| file.read(batch.room())) {
-                None => return Err(Ended::HungUp),
-                Some(Ok(read)) => read,
-                Some(Err(error)) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Some(Err(error)) => {
+            let read = match self.ending.wait(|| file.read(batch.room()))? {
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => {
                     return Err(Failure::reading(&input::name_of(position.path), &error).into());
                 }
             };
