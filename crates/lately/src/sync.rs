@@ -14,10 +14,11 @@ pub(crate) use std::sync::{
 /// Lets another thread finish what it is at, which takes nanoseconds unless the system has put it to sleep.
 pub(crate) fn wait_a_moment(tries: u32) {
     #[cfg(not(loom))]
-    if tries < 64 {
-        std::hint::spin_loop();
-    } else {
-        std::thread::yield_now();
+    match tries {
+        0..64 => std::hint::spin_loop(),
+        64..1_000 => std::thread::yield_now(),
+        // The other may be of a lower priority, which yielding does not let run.
+        _ => std::thread::sleep(std::time::Duration::from_micros(50)),
     }
     #[cfg(loom)]
     {

@@ -191,10 +191,11 @@ fn threads_never_miss_an_item_of_the_window_in_batches() {
         });
         let statistics = shared.statistics();
         assert_eq!(statistics.inserts, THREADS * 2_000 * BATCH as u64);
-        // No generation is shorter than its share, and few are much longer: the shifts of 800,000 inserts were made.
-        let shifts = statistics.inserts / shared.plan().items_per_generation;
-        assert!(statistics.generation <= shifts, "{shape}: {} of {shifts} shifts", statistics.generation);
-        assert!(statistics.generation > shifts / 4, "{shape}: {} of {shifts} shifts", statistics.generation);
+        // No generation is shorter than its share, and none is longer than an eighth and what threads begin at once.
+        let (shifts, g) = (statistics.generation, shared.plan().items_per_generation);
+        assert!(shifts <= statistics.inserts / g, "{shape}: {shifts} shifts");
+        let longest = g + g / 8 + THREADS * 32;
+        assert!((shifts + 1) * longest >= statistics.inserts, "{shape}: {shifts} shifts of {g} inserts");
     }
 }
 
@@ -306,15 +307,18 @@ fn strangers_are_mistaken_as_rarely_as_with_one_thread() {
             (0..strangers).filter(|&number| shared.contains(item(1 << 60 | number))).count() as u64;
         let expected = shared.statistics().estimated_false_positive_rate;
         assert_rate_is(mistaken, strangers, expected, "as the bits say");
-        assert!(expected <= 1.1e-2, "{layout}: {expected}");
+        // An eighth more in every generation, which is the worst that can be, gives less than four times the rate.
+        assert!(expected <= 4e-2, "{layout}: {expected}");
     }
 }
 
 #[test]
-fn time_windows_keep_their_span_while_threads_insert_and_another_tells_the_time() {
+fn time_windows_keep_their_span_while_threads_insert_and_others_tell_the_time() {
+    const PER_MS: usize = 3;
     for shape in shapes_to_stress() {
         let span_ms = 500;
-        let builder = with_shape(&shape).time_window(Duration::from_millis(span_ms), 5_000);
+        // Room for what the threads insert, so that strangers are strangers.
+        let builder = with_shape(&shape).time_window(Duration::from_millis(span_ms), 20_000);
         let shared = builder.build_shared().unwrap();
         shared.advance_to(1_000);
         // `telling` is raised before a time is told, `told` after.
@@ -325,18 +329,26 @@ fn time_windows_keep_their_span_while_threads_insert_and_another_tells_the_time(
                 scope.spawn(move || {
                     let mut random = Random(thread);
                     let mut inserted: Vec<u64> = Vec::new();
-                    while told.load(Ordering::SeqCst) < 2_500 {
+                    loop {
+                        let now = told.load(Ordering::SeqCst);
+                        if now >= 2_500 {
+                            break;
+                        }
+                        if inserted.len() >= PER_MS && inserted[inserted.len() - PER_MS] == now {
+                            std::thread::yield_now();
+                            continue;
+                        }
+                        // Threads tell the time too; what others have told is no news.
+                        shared.advance_to(now);
                         let number = inserted.len();
-                        inserted.push(told.load(Ordering::SeqCst));
+                        inserted.push(now);
                         shared.insert(item(thread << 32 | number as u64));
                         let now = telling.load(Ordering::SeqCst);
                         let oldest = inserted.partition_point(|&at| at + span_ms < now);
-                        let asked = [
-                            oldest,
-                            number,
-                            oldest + random.below((number - oldest.min(number) + 1) as u64) as usize,
-                        ];
-                        for asked in asked.into_iter().filter(|&asked| asked <= number) {
+                        let some = random.below((number - oldest.min(number) + 1) as u64) as usize;
+                        for asked in
+                            [oldest, number, oldest + some].into_iter().filter(|&asked| asked <= number)
+                        {
                             let reported = shared.contains(item(thread << 32 | asked as u64));
                             if inserted[asked] + span_ms >= telling.load(Ordering::SeqCst) {
                                 assert!(reported, "{shape}: {asked} of {number}");
@@ -352,6 +364,33 @@ fn time_windows_keep_their_span_while_threads_insert_and_another_tells_the_time(
                 std::thread::yield_now();
             }
         });
+        let mistaken = (0..1_000).filter(|&number| shared.contains(item(1 << 60 | number))).count();
+        assert!(mistaken < 700, "{shape}: {mistaken} of 1000 strangers; the test says nothing");
+    }
+}
+
+/// Whoever looks at ages takes the lock that shifts need, over and over.
+#[test]
+fn shifts_are_made_beside_threads_that_ask_for_ages() {
+    for layout in common::LAYOUTS {
+        let builder = Filter::builder().window(10_000).false_positive_rate(1e-3).layout(layout);
+        let shared = builder.build_shared().unwrap();
+        let inserts = 300_000;
+        let done = AtomicU64::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while done.load(Ordering::Relaxed) == 0 {
+                        shared.age_of("x");
+                    }
+                });
+            }
+            (0..inserts).for_each(|number| shared.insert(item(number)));
+            done.store(1, Ordering::Relaxed);
+        });
+        let due = inserts / shared.plan().items_per_generation;
+        let made = shared.statistics().generation;
+        assert!(made <= due && made >= due * 8 / 9 - 1, "{layout}: {made} of {due} shifts");
     }
 }
 

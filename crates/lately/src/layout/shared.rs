@@ -64,8 +64,6 @@ pub(crate) trait SharedSegments {
     /// [`contains`](Self::contains) and [`insert`](Self::insert); of threads that do so with the same new item at the same
     /// time, in rows exactly one is told that it is new.
     fn check_and_insert<K: Kernel>(&self, kernel: K, item: u64, place: usize, view: &mut View<'_>) -> bool;
-    /// The same, but what is there is not inserted again.
-    fn check_or_insert<K: Kernel>(&self, kernel: K, item: u64, place: usize, view: &mut View<'_>) -> bool;
     /// Whether the segment of this age matches, while no shift can happen.
     fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool;
     /// Before the next generation is published, whose ring this is: empties its newest segment.
@@ -111,21 +109,6 @@ macro_rules! shared_segments {
             ) -> bool {
                 let seen = SharedSegments::contains(self, kernel, item, place, view);
                 self.insert(kernel, item, place, view);
-                seen
-            }
-
-            #[inline(always)]
-            fn check_or_insert<K: Kernel>(
-                &self,
-                kernel: K,
-                item: u64,
-                place: usize,
-                view: &mut View<'_>,
-            ) -> bool {
-                let seen = SharedSegments::contains(self, kernel, item, place, view);
-                if !seen {
-                    self.insert(kernel, item, place, view);
-                }
                 seen
             }
 

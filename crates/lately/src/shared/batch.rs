@@ -70,9 +70,10 @@ impl Operation for CheckOrInsert {
         if hand.segments.contains(kernel, item.hash, item.place, &mut hand.view) {
             return true;
         }
-        // One by one: what is counted must be inserted, and only now is it known that this one will be.
+        // One by one: what is counted must be inserted, and only now is it known that this one will be. If another thread
+        // has brought it since, it is inserted again.
         hand.progress.begin(1, hand.memory);
-        hand.segments.check_or_insert(kernel, item.hash, item.place, &mut hand.view)
+        hand.segments.check_and_insert(kernel, item.hash, item.place, &mut hand.view)
     }
 }
 

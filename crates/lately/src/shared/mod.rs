@@ -47,10 +47,10 @@ use progress::Progress;
 ///   For a time window: as long as nobody has begun to tell a time at which the item is out of the span.
 /// - **One winner.** In [`Layout::Rows`](crate::Layout::Rows), of threads that call `check_and_insert` or `check_or_insert`
 ///   with the same new item at the same time, exactly one is told that it is new. In the other layouts several may be.
-/// - **Nobody waits for a shift.** One thread makes it, and the others go on; the generation that ends may take a few items
-///   more than its share meanwhile. Queries never wait. An insert into slices or blocks never waits; one into a
-///   row waits only for another thread that is writing to the very same row, for the few nanoseconds that takes (longer
-///   only if the system puts that thread to sleep just then).
+/// - **Queries never wait.** An insert into slices or blocks does not wait for another; one into a row waits only for a
+///   thread that is writing to the very same row, for the few nanoseconds that takes (longer only if the system puts that
+///   thread to sleep just then). One thread makes a shift, and the others go on inserting, until the generation that ends
+///   has had an eighth more than its share.
 /// - What looks at the whole filter ([`snapshot`](Self::snapshot), [`statistics`](Self::statistics), [`save`](Self::save))
 ///   works on a copy made while others go on: every insert that has returned before the call is in it.
 pub struct SharedFilter {
@@ -82,7 +82,8 @@ impl SharedFilter {
         self.age_of_hash(self.hash_of(item))
     }
 
-    /// [`Filter::age_of_hash`]. Waits for a shift in progress.
+    /// [`Filter::age_of_hash`]. Waits for a shift in progress. Of an item inserted while a shift was made, the range may be
+    /// too young by as many inserts as were in progress.
     pub fn age_of_hash(&self, hash: u64) -> Option<AgeRange> {
         let ages = self.progress.ages();
         let (newest, oldest) = whichever!(SharedMemory: &self.memory, segments => {
@@ -119,7 +120,8 @@ impl SharedFilter {
         self.hash_function
     }
 
-    /// [`Filter::statistics`], of a copy. The memory is that of a [`Filter`] and a few kilobytes of tables.
+    /// [`Filter::statistics`], of a copy. The memory is that of a [`Filter`]; tables come
+    /// on top, at most 36 kilobytes.
     pub fn statistics(&self) -> Statistics {
         self.snapshot().statistics()
     }
@@ -128,10 +130,14 @@ impl SharedFilter {
     /// those that other threads make meanwhile, some.
     ///
     /// # Panics
-    /// If the memory for another filter cannot be had.
+    /// If the memory for another filter cannot be had; so do [`statistics`](Self::statistics) and
+    /// [`to_bytes`](Self::to_bytes).
     pub fn snapshot(&self) -> Filter {
-        let mut copy = Filter::with_dimensions(self.dimensions, self.hash_function)
-            .unwrap_or_else(|refused| panic!("{refused}"));
+        self.try_snapshot().unwrap_or_else(|refused| panic!("{refused}"))
+    }
+
+    fn try_snapshot(&self) -> Result<Filter, ConfigError> {
+        let mut copy = Filter::with_dimensions(self.dimensions, self.hash_function)?;
         copy.instructions = self.instructions;
         let mut before = self.progress.generation();
         self.copy_words(&mut copy);
@@ -146,7 +152,7 @@ impl SharedFilter {
         drop(ages);
         forget_what_moved(&mut copy.memory, before, &copy.ring);
         copy.start_generation_if_overfull();
-        copy
+        Ok(copy)
     }
 
     fn copy_words(&self, copy: &mut Filter) {
@@ -172,7 +178,8 @@ impl SharedFilter {
     /// # Errors
     /// As [`Filter::save`].
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SnapshotError> {
-        self.snapshot().save(path)
+        let bytes = self.dimensions.memory_bytes;
+        self.try_snapshot().map_err(|_| SnapshotError::Allocation { bytes })?.save(path)
     }
 
     /// [`Filter::load`].

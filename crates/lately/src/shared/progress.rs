@@ -16,6 +16,8 @@ pub(crate) struct Progress {
     full_at: AtomicU64,
     /// The latest time told and one; 0 if none was.
     latest_ms: AtomicU64,
+    /// How many items more than its share a generation may take while another thread makes the shift.
+    patience: u64,
     inserts: Apart,
     ages: Mutex<Ages>,
 }
@@ -37,6 +39,7 @@ impl Progress {
             generation: AtomicU64::new(ring.generation()),
             full_at: AtomicU64::new(ageing.full_at()),
             latest_ms: AtomicU64::new(ageing.latest_ms.map_or(0, |now| now.wrapping_add(1))),
+            patience: ageing.items_per_generation / 8,
             inserts: Apart(AtomicU64::new(ageing.inserts)),
             ages: Mutex::new(Ages { ring, ageing }),
         }
@@ -54,11 +57,16 @@ impl Progress {
         self.inserts.0.load(Ordering::Relaxed) >= self.full_at.load(Ordering::Acquire)
     }
 
+    /// Inserts that have begun in a generation that already had its share.
+    fn overrun(&self) -> u64 {
+        self.inserts.0.load(Ordering::Relaxed).saturating_sub(self.full_at.load(Ordering::Acquire))
+    }
+
     /// Begins up to `most` inserts, at least one, in the generation that they belong to; says how many.
     ///
-    /// Only one thread makes a shift that is due. The others do not wait for it, so the generation that ends may get a few
-    /// items more than its share; never fewer, which is what the window depends on: the next generation is due only
-    /// after its full number of inserts has begun *after* it was published.
+    /// Only one thread makes a shift that is due. The others do not wait for it, unless the generation that ends has had an
+    /// eighth more than its share: then the rate is at stake. It never gets less, which is what the window depends on:
+    /// the next generation is due only after its full number of inserts has begun *after* it was published.
     #[inline]
     pub(crate) fn begin(&self, most: u64, memory: &SharedMemory) -> u64 {
         loop {
@@ -81,13 +89,14 @@ impl Progress {
         inserts
     }
 
-    /// `false` if another thread is at it.
+    /// `false` if another thread is at it, and there is no hurry.
     #[cold]
     fn shift_if_due(&self, memory: &SharedMemory) -> bool {
         let mut ages = match self.ages.try_lock() {
             Ok(ages) => ages,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return false,
+            Err(TryLockError::WouldBlock) if self.overrun() < self.patience => return false,
+            Err(TryLockError::WouldBlock) => self.ages(),
         };
         if self.is_full() {
             match ages.ageing.on_full() {
@@ -131,7 +140,7 @@ impl Progress {
 
     /// All that shifts change, as it is between two of them. Waits for a shift in progress.
     pub(crate) fn ages(&self) -> MutexGuard<'_, Ages> {
-        // Nothing panics that holds the lock; if something did, the counters would still be right.
+        // Nothing panics that holds the lock.
         let mut ages = self.ages.lock().unwrap_or_else(PoisonError::into_inner);
         ages.ageing.inserts = self.inserts.0.load(Ordering::SeqCst);
         ages

@@ -155,17 +155,6 @@ impl<const WORDS: usize> SharedSegments for SharedRowsRef<'_, WORDS> {
         seen
     }
 
-    #[inline(always)]
-    fn check_or_insert<K: Kernel>(&self, kernel: K, item: u64, place: usize, view: &mut View<'_>) -> bool {
-        let (mut claimed, now) = self.claim(place, view);
-        let seen = kernel.contains(&claimed.words, item, now);
-        if !seen {
-            kernel.insert(&mut claimed.words, item, now);
-        }
-        claimed.store();
-        seen
-    }
-
     fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool {
         let row = &self.rows[self.place(item)];
         let (words, now) = (load(row, row[WORDS - 1].load(Ordering::Acquire)), self.moment(ring));
@@ -183,19 +172,10 @@ impl<const WORDS: usize> SharedSegments for SharedRowsRef<'_, WORDS> {
         }
     }
 
-    /// Row by row, each as it was at one moment.
+    /// The last word is read first, as in a query: no word of the copy is older than its stamp.
     fn copy_to(&self, words: &mut [u64]) {
         for (row, copy) in self.rows.iter().zip(words.as_chunks_mut::<WORDS>().0) {
-            let mut tries = 0;
-            loop {
-                let last = row[WORDS - 1].load(Ordering::Acquire);
-                *copy = load(row, last);
-                if last & CLAIM == 0 && row[WORDS - 1].load(Ordering::Relaxed) == last {
-                    break;
-                }
-                wait_a_moment(tries);
-                tries += 1;
-            }
+            *copy = load(row, row[WORDS - 1].load(Ordering::Acquire) & !CLAIM);
         }
     }
 }
