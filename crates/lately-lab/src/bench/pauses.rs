@@ -5,7 +5,8 @@ use std::time::Instant;
 use lately::{Builder, Filter, Segment};
 use serde_json::{Value, json};
 
-/// Median, p99.99 and longest of single inserts over four turns, for rows and for slices.
+/// Median, p99.99 and longest of single inserts over four turns, for rows and for slices; and of nothing, which is what the
+/// machine itself adds.
 pub(crate) fn measure(window: u64) -> Value {
     let rows = Filter::builder().window(window).false_positive_rate(1e-3).shape(5, 10);
     let rows = rows.segment(Segment::Rows { row_bytes: 64, parts: 2 });
@@ -13,6 +14,7 @@ pub(crate) fn measure(window: u64) -> Value {
     let pauses_of = |builder: Builder| pauses(builder.build().expect("a valid promise"));
     json!({
         "window": window,
+        "nothing but the clock": summary((0..10 * window).map(|_| timed(|| {})).collect()),
         "rows of 64 bytes": pauses_of(rows),
         "slices (12, 14)": pauses_of(slices),
     })
@@ -23,13 +25,17 @@ fn pauses(mut filter: Filter) -> Value {
     let turn = u64::from(plan.shape.segments()) * plan.items_per_generation;
     // Two turns to touch all memory, then four that count.
     (0..2 * turn).for_each(|key| filter.insert(key.to_le_bytes()));
-    let mut times: Vec<u32> = (2 * turn..6 * turn)
-        .map(|key| {
-            let start = Instant::now();
-            filter.insert(key.to_le_bytes());
-            u32::try_from(start.elapsed().as_nanos()).unwrap_or(u32::MAX)
-        })
-        .collect();
+    summary((2 * turn..6 * turn).map(|key| timed(|| filter.insert(key.to_le_bytes()))).collect())
+}
+
+/// Nanoseconds.
+fn timed(work: impl FnOnce()) -> u32 {
+    let start = Instant::now();
+    work();
+    u32::try_from(start.elapsed().as_nanos()).unwrap_or(u32::MAX)
+}
+
+fn summary(mut times: Vec<u32>) -> Value {
     times.sort_unstable();
     let at = |share: f64| f64::from(times[((times.len() - 1) as f64 * share) as usize]);
     json!({
