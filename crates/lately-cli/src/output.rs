@@ -117,6 +117,11 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     written.map_err(|error| Failure::writing(STANDARD_OUTPUT, &error))
 }
 
+/// Tells people something on standard error. If that cannot be written, there is nobody to tell, and no reason to end.
+pub(crate) fn tell(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
 /// Without the standard library's buffer, which looks for newlines.
 #[cfg(unix)]
 fn standard_output() -> io::Result<File> {

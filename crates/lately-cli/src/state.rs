@@ -13,6 +13,10 @@ use fs4::fs_std::FileExt as _;
 use lately::{Filter, PendingSave, SnapshotError};
 
 use crate::failure::Failure;
+use crate::output;
+
+/// How often to look whether a checkpoint that holds up the next one is done.
+const SYNC_POLL: Duration = Duration::from_millis(5);
 
 pub(crate) struct StateFile {
     path: PathBuf,
@@ -67,7 +71,10 @@ impl StateFile {
     /// How long the next checkpoint can wait; `None`: until something changes.
     pub(crate) fn until_checkpoint(&self) -> Option<Duration> {
         let interval = self.interval.filter(|_| self.is_stale)?;
-        Some(interval.saturating_sub(self.last_save.elapsed()))
+        let left = interval.saturating_sub(self.last_save.elapsed());
+        // One after the other: a disk that takes longer than the interval is asked about now and then.
+        let is_syncing = self.under_way.as_ref().is_some_and(|thread| !thread.is_finished());
+        Some(if is_syncing { left.max(SYNC_POLL) } else { left })
     }
 
     /// Saves if it is time to. Only writing the snapshot happens here; another thread waits for the disk. `output` is what
@@ -76,9 +83,6 @@ impl StateFile {
     /// A checkpoint that fails is told of and tried again next time: the stream goes on, the last good state stays.
     pub(crate) fn checkpoint_if_due(&mut self, filter: &Filter, output: impl FnOnce() -> Option<File>) {
         if self.until_checkpoint() != Some(Duration::ZERO) {
-            return;
-        }
-        if self.under_way.as_ref().is_some_and(|thread| !thread.is_finished()) {
             return;
         }
         self.last_save = Instant::now();
@@ -148,7 +152,7 @@ fn finish(pending: PendingSave, output: Option<File>) -> Result<(), SnapshotErro
 }
 
 fn warn(error: &SnapshotError) {
-    eprintln!("lately: a checkpoint failed, the one before it stays: {error}");
+    output::tell(&format!("lately: a checkpoint failed, the one before it stays: {error}"));
 }
 
 fn lock_beside(path: &Path) -> Result<File, Failure> {

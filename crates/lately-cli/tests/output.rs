@@ -156,3 +156,34 @@ fn a_progress_bar_is_for_a_terminal_and_a_known_end() {
     let output = run(&mut lately(words(&format!("dedup --window 1000 {input}"))), b"");
     assert_eq!(text(&output.stderr), "", "no terminal, no bar");
 }
+
+#[test]
+fn a_standard_error_that_cannot_be_written_changes_no_exit_code() {
+    let full = || Stdio::from(OpenOptions::new().write(true).open("/dev/full").unwrap());
+    for (line, code) in [
+        ("dedup --window 10 --stats /dev/null", 0),
+        ("dedup --window 10 /no/where", 1),
+        ("dedup --window 0 /dev/null", 2),
+        ("inspect /no/where", 1),
+    ] {
+        let output = lately(words(line)).stderr(full()).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{line}");
+    }
+}
+
+#[test]
+fn a_failed_summary_hides_no_other_failure() {
+    // Nobody reads the counts, which alone would be no failure.
+    let directory = Directory::new("hidden");
+    let input = directory.file("input", "a\n");
+    let (_, closed) = std::io::pipe().unwrap();
+    let output = lately(words(&format!("dedup --window 10 --count --field 2 --missing fail {input}")))
+        .stdout(Stdio::from(closed))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("record 1 has no key"), "{}", text(&output.stderr));
+    let both = format!("dedup --window 10 --stats-json /dev/full --field 2 --missing fail {input}");
+    let told = common::complaint(&both, b"", 1);
+    assert!(told.contains("/dev/full") && told.contains("record 1 has no key"), "{told}");
+}

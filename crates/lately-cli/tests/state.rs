@@ -178,6 +178,26 @@ fn a_signal_reaches_who_waits_for_a_pipe_to_be_opened() {
     assert!(Filter::load(state).unwrap().contains("a"));
 }
 
+#[test]
+fn a_signal_after_the_end_of_the_input_does_not_cut_the_end_short() {
+    let directory = Directory::new("late");
+    let (state, pipe) = (directory.name("state"), fifo(&directory));
+    let mut child =
+        spawn(&mut lately(words(&format!("dedup --window 100 --state {state} --stats-json {pipe}"))));
+    feed(&mut child, b"a\n");
+    drop(stdin_of(&mut child));
+    // It waits for somebody to read its summary.
+    wait_until("the save", || directory.path("state").exists());
+    kill(&child, Signal::TERM);
+    for _ in 0..50 {
+        assert!(child.try_wait().unwrap().is_none(), "one signal has ended it");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(fs::read_to_string(pipe).unwrap().contains("\"records\": 1"));
+    assert!(child.wait().unwrap().success());
+    assert!(Filter::load(state).unwrap().contains("a"));
+}
+
 fn fifo(directory: &Directory) -> String {
     let path = directory.name("pipe");
     rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::from_raw_mode(0o600)).unwrap();

@@ -150,18 +150,13 @@ impl Dedup {
             return Err(failure);
         }
         let saved = state.as_mut().map_or(Ok(()), |state| state.save(&sieve.filter, output.durable()));
-        self.summarise(&sieve, started.elapsed())?;
-        match ended {
-            Err(StreamEnd::Stopped(signal)) => saved.and(Err(Failure::Stopped(signal))),
-            Err(StreamEnd::InputFailed(failure) | StreamEnd::OutputFailed(failure)) => {
-                // Both are told; the first is what ended the run.
-                if let Err(unsaved) = saved {
-                    unsaved.report();
-                }
-                Err(failure)
-            }
-            Ok(()) => saved,
-        }
+        let summarised = self.summarise(&sieve, started.elapsed());
+        let (failed, stopped) = match ended {
+            Ok(()) => (Ok(()), Ok(())),
+            Err(StreamEnd::Stopped(signal)) => (Ok(()), Err(Failure::Stopped(signal))),
+            Err(StreamEnd::InputFailed(failure) | StreamEnd::OutputFailed(failure)) => (Err(failure), Ok(())),
+        };
+        first_of([failed, saved, stopped, summarised])
     }
 
     fn open_state(&self) -> Result<Option<StateFile>, Failure> {
@@ -184,7 +179,7 @@ impl Dedup {
             output::print(&sieve.counts.text())?;
         }
         if self.output.stats {
-            eprint!("{}", summary(&sieve.filter).text());
+            output::tell(summary(&sieve.filter).text().trim_end());
         }
         if let Some(path) = &self.output.stats_json {
             let json = serde_json::to_string_pretty(&summary(&sieve.filter))
@@ -193,4 +188,14 @@ impl Dedup {
         }
         Ok(())
     }
+}
+
+/// All failures are told; the first of them decides how the run ends.
+fn first_of<const N: usize>(results: [Result<(), Failure>; N]) -> Result<(), Failure> {
+    let mut failures = results.into_iter().filter_map(Result::err);
+    let Some(first) = failures.next() else { return Ok(()) };
+    for later in failures {
+        later.report();
+    }
+    Err(first)
 }
