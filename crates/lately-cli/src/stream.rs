@@ -31,7 +31,7 @@ pub(crate) struct RecordArgs {
     #[arg(short = '0', long)]
     null: bool,
     /// The key is these fields (from 1) of the record
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = field_number)]
+    #[arg(long, value_name = "NUMBERS", allow_negative_numbers = true, value_delimiter = ',', value_parser = field_number)]
     field: Vec<usize>,
     /// What stands between fields: one character, or \t [default: any number of blanks; for --csv a comma]
     #[arg(long, value_name = "CHAR", value_parser = delimiter)]

@@ -146,7 +146,18 @@ fn what_is_asked_wrongly_is_refused_with_2_and_a_remedy() {
         ("dedup", "--window"),
         ("dedup --window", "--window"),
         ("dedup --window ten", "1M"),
-        ("dedup --window -5", "-5"),
+        ("dedup --window -5", "'-5' for '--window <N>': not a whole number between 0 and"),
+        ("dedup --within -5 --capacity 5", "'-5' for '--within <SPAN>': not a whole number of milliseconds"),
+        ("dedup --within 5s --capacity -5", "'-5' for '--capacity <N>': not a whole number between 0 and"),
+        (
+            "dedup --window 10 --fp -1",
+            "'-1' for '--fp <RATE>': not a rate that can be promised; ask for at least",
+        ),
+        ("dedup --window 10 --max-memory -1", "'-1' for '--max-memory <BYTES>': not a whole number of bytes"),
+        ("dedup --window 10 --field -1", "the first is 1"),
+        ("dedup --window 10 --state x --checkpoint -1", "'-1' for '--checkpoint <SPAN>'"),
+        ("plan --window 10 --shards -1", "'-1' for '--shards <N>'"),
+        ("metrics --k -1 --l 2", "'-1' for '--k <K>'"),
         ("dedup --window 1.5", "whole number"),
         ("dedup --window 10x", "`x`"),
         ("dedup --window 0", "ask for 1 to"),
@@ -159,10 +170,17 @@ fn what_is_asked_wrongly_is_refused_with_2_and_a_remedy() {
         ("dedup --window 10 --fp 2", "--fp"),
         ("dedup --window 10 --fp 0", "--fp"),
         ("dedup --window 10 --fp x", "--fp"),
-        ("dedup --window 10 --slack -1", "-1"),
+        (
+            "dedup --window 10 --slack -1",
+            "'-1' for '--slack <SHARE>': not a share of the window; ask for more than 0",
+        ),
         ("dedup --window 10 --slack 0", "--slack"),
         ("dedup --window 1000 --slack 0.0001", "--slack"),
         ("dedup --window 1M --fp 1e-4 --max-memory 1MiB", "--max-memory"),
+        // Memory alone does not make the rate worse.
+        ("dedup --window 1M --max-memory 100kB", "--max-memory 100000 is too little"),
+        ("plan --window 1M --max-memory 100kB", "--max-memory 100000 is too little"),
+        ("dedup --window 1M --max-memory 100kB", "or a --window (or --capacity) of "),
         ("dedup --window 10 --max-memory lots", "64MiB"),
         ("dedup --window 10 --layout columns", "slices"),
         ("dedup --window 10 --refresh never", "first"),
@@ -186,5 +204,6 @@ fn what_is_asked_wrongly_is_refused_with_2_and_a_remedy() {
     ] {
         let refused = complaint(line, b"", 2);
         assert!(refused.contains(named), "{line}: {refused}");
+        assert!(!refused.contains("max_memory"), "{line}: {refused}");
     }
 }

@@ -107,7 +107,7 @@ struct StateArgs {
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
     /// How often to save in between; 0 for never
-    #[arg(long, value_name = "SPAN", default_value = "30s", value_parser = units::span, requires = "state")]
+    #[arg(long, value_name = "SPAN", default_value = "30s", allow_negative_numbers = true, value_parser = units::span, requires = "state")]
     checkpoint: Duration,
 }
 
