@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use crate::batch::Batch;
 use crate::failure::Failure;
+use crate::keys::BYTE_ORDER_MARK;
 
 /// Which records are written, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,9 +77,15 @@ impl Output {
     }
 
     fn tag(&mut self, batch: &Batch, record: usize, verdict: Verdict, delimiter: u8) {
+        let mut record = &batch.bytes()[batch.range_of(record)];
+        if let (Verdict::Header, Some(header)) = (verdict, record.strip_prefix(BYTE_ORDER_MARK)) {
+            // It is one only at the very beginning.
+            self.buffer.extend_from_slice(BYTE_ORDER_MARK);
+            record = header;
+        }
         self.buffer.extend_from_slice(verdict.tag().as_bytes());
         self.buffer.push(delimiter);
-        self.buffer.extend_from_slice(&batch.bytes()[batch.range_of(record)]);
+        self.buffer.extend_from_slice(record);
     }
 
     #[inline]
