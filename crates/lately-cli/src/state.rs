@@ -38,17 +38,12 @@ impl StateFile {
         if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
             return Err(Failure::other(format!("{}: is not a file; name one for --state", path.display())));
         }
-        let lock = lock_beside(path)?;
+        // Whatever link leads to it, one state has one lock.
+        let path = real_path(path);
+        let lock = lock_beside(&path)?;
         // Nobody else is saving now: what lies beside the state was left by a process that was killed.
-        PendingSave::remove_abandoned(path)?;
-        Ok(Self {
-            path: path.to_path_buf(),
-            _lock: lock,
-            interval,
-            last_save: Instant::now(),
-            is_stale: false,
-            under_way: None,
-        })
+        PendingSave::remove_abandoned(&path)?;
+        Ok(Self { path, _lock: lock, interval, last_save: Instant::now(), is_stale: false, under_way: None })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -141,6 +136,18 @@ pub(crate) fn load(path: &Path) -> Result<Filter, SnapshotError> {
             SnapshotError::Io { path: path.display().to_string(), source }
         }
     })
+}
+
+/// The path without links; also of a file that is not there yet, if its directory is.
+pub(crate) fn real_path(path: &Path) -> PathBuf {
+    let directory =
+        path.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent });
+    let beside =
+        |(directory, name): (&Path, _)| fs::canonicalize(directory).map(|directory| directory.join(name));
+    fs::canonicalize(path)
+        .ok()
+        .or_else(|| directory.zip(path.file_name()).and_then(|place| beside(place).ok()))
+        .unwrap_or_else(|| path.to_path_buf())
 }
 
 fn finish(pending: PendingSave, output: Option<File>) -> Result<(), SnapshotError> {

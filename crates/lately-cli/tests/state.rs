@@ -198,6 +198,25 @@ fn a_signal_after_the_end_of_the_input_does_not_cut_the_end_short() {
     assert!(Filter::load(state).unwrap().contains("a"));
 }
 
+#[test]
+fn a_link_does_not_lead_around_the_lock() {
+    let directory = Directory::new("link");
+    let (state, link) = (directory.name("state"), directory.name("link"));
+    let line = format!("dedup --window 100 --state {state}");
+    answer(&line, b"a\n");
+    std::os::unix::fs::symlink(&state, &link).unwrap();
+    let mut child = spawn(&mut lately(words(&line)));
+    feed(&mut child, b"b\n");
+    expect(&mut child, b"b\n");
+    let refused = complaint(&format!("dedup --window 100 --state {link}"), b"c\n", 1);
+    assert!(refused.contains("another process"), "{refused}");
+    drop(stdin_of(&mut child));
+    assert!(child.wait().unwrap().success());
+    answer(&format!("dedup --window 100 --state {link}"), b"c\n");
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(inserts_of(&state), 3);
+}
+
 fn fifo(directory: &Directory) -> String {
     let path = directory.name("pipe");
     rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::from_raw_mode(0o600)).unwrap();
