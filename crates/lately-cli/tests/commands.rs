@@ -112,6 +112,7 @@ fn a_state_is_shown() {
     );
     let shown = text(&answer(&format!("inspect {time}"), b""));
     assert!(shown.contains("the last 1m, up to 5000 records") && shown.contains("latest time"), "{shown}");
+    assert!(shown.contains("  0.0%  empty\n"), "{shown}");
     assert!(complaint("inspect /no/where", b"", 1).contains("/no/where: No such file"));
 }
 
@@ -123,6 +124,7 @@ fn completions_and_manual_pages_are_generated() {
     }
     assert!(text(&answer("man", b"")).contains("lately\\-dedup"));
     assert!(text(&answer("man dedup", b"")).contains("\\-\\-refresh"));
+    assert!(text(&answer("man dedup", b"")).contains(".SH EXAMPLES\n"));
     assert!(complaint("man nothing", b"", 2).contains("dedup"));
     complaint("completions tcl", b"", 2);
 }
@@ -192,6 +194,11 @@ fn what_is_asked_wrongly_is_refused_with_2_and_a_remedy() {
         ("dedup --window 10 --csv --field 1", "--field"),
         ("dedup --window 10 --csv -0", "--null"),
         ("dedup --window 10 --json a --field 1", "--field"),
+        ("dedup --window 10 --json=", "user.id"),
+        ("dedup --window 10 --json a..b", "user.id"),
+        ("dedup --window 10 --csv --column=", "needs a name"),
+        ("dedup --window 10 --csv --column a,", "needs a name"),
+        ("dedup --window 10 --state same --stats-json ./same", "--stats-json are the same file"),
         ("dedup --window 10 --missing maybe", "pass"),
         ("dedup --window 10 --time-field 1", "--time-field"),
         ("dedup --within 1m --capacity 9 --time-field when", "--time-field"),
