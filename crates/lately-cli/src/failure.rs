@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 use lately::SnapshotError;
 
+use crate::output;
+
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// What was asked for cannot be done, whatever the data.
@@ -46,11 +48,11 @@ impl Failure {
             Self::OutputClosed => ExitCode::SUCCESS,
             Self::Stopped(signal) => ExitCode::from(128_u8.saturating_add(*signal as u8)),
             Self::Usage(_) => {
-                eprintln!("lately: {self}");
+                output::tell(&format!("lately: {self}"));
                 ExitCode::from(2)
             }
             Self::Other(_) | Self::Snapshot(_) => {
-                eprintln!("lately: {self}");
+                output::tell(&format!("lately: {self}"));
                 ExitCode::FAILURE
             }
         }

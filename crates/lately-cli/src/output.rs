@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use crate::batch::Batch;
 use crate::failure::Failure;
+use crate::keys::BYTE_ORDER_MARK;
 
 /// Which records are written, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,9 +77,15 @@ impl Output {
     }
 
     fn tag(&mut self, batch: &Batch, record: usize, verdict: Verdict, delimiter: u8) {
+        let mut record = &batch.bytes()[batch.range_of(record)];
+        if let (Verdict::Header, Some(header)) = (verdict, record.strip_prefix(BYTE_ORDER_MARK)) {
+            // It is one only at the very beginning.
+            self.buffer.extend_from_slice(BYTE_ORDER_MARK);
+            record = header;
+        }
         self.buffer.extend_from_slice(verdict.tag().as_bytes());
         self.buffer.push(delimiter);
-        self.buffer.extend_from_slice(&batch.bytes()[batch.range_of(record)]);
+        self.buffer.extend_from_slice(record);
     }
 
     #[inline]
@@ -115,6 +122,11 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut output = io::stdout().lock();
     let written = output.write_all(text.as_bytes()).and_then(|()| output.flush());
     written.map_err(|error| Failure::writing(STANDARD_OUTPUT, &error))
+}
+
+/// Tells people something on standard error. If that cannot be written, there is nobody to tell, and no reason to end.
+pub(crate) fn tell(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// Without the standard library's buffer, which looks for newlines.

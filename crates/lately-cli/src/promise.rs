@@ -10,28 +10,28 @@ use crate::failure::Failure;
 use crate::units::{self, human_bytes, human_span};
 
 /// The rate that is promised if none is asked for.
-pub(crate) const DEFAULT_RATE: f64 = 1e-4;
+const DEFAULT_RATE: f64 = 1e-4;
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Window", group = ArgGroup::new("kind").required(true).args(["window", "within"]))]
 pub(crate) struct Promise {
     /// Never forget the last N records (5000, 250k, 1M, 1e6)
-    #[arg(long, value_name = "N", value_parser = units::count)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = units::count)]
     pub(crate) window: Option<u64>,
     /// Never forget the records of the last SPAN (500ms, 30s, 10m, 24h, 7d); needs --capacity
-    #[arg(long, value_name = "SPAN", value_parser = units::span, requires = "capacity")]
+    #[arg(long, value_name = "SPAN", allow_negative_numbers = true, value_parser = units::span, requires = "capacity")]
     pub(crate) within: Option<Duration>,
     /// The most records expected in one SPAN; if more come, more strangers are mistaken for repeats
-    #[arg(long, value_name = "N", value_parser = units::count, requires = "within", conflicts_with = "window")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = units::count, requires = "within", conflicts_with = "window")]
     pub(crate) capacity: Option<u64>,
-    /// How often a new record may be mistaken for a repeat [default: 1e-4, or with --max-memory the best that fits]
-    #[arg(long, value_name = "RATE", value_parser = rate)]
+    /// How often a new record may be mistaken for a repeat [default: 1e-4]
+    #[arg(long, value_name = "RATE", allow_negative_numbers = true, value_parser = rate)]
     pub(crate) fp: Option<f64>,
     /// The most records beyond the window that may still be remembered, as a share of it [default: aims at 0.2]
-    #[arg(long, value_name = "SHARE", value_parser = slack)]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true, value_parser = slack)]
     pub(crate) slack: Option<f64>,
     /// Fail rather than take more memory than this (64MiB, 1GB)
-    #[arg(long, value_name = "BYTES", value_parser = units::bytes)]
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, value_parser = units::bytes)]
     pub(crate) max_memory: Option<u64>,
     /// Only this layout [default: the planner chooses]
     #[arg(long, value_name = "LAYOUT")]
@@ -82,9 +82,7 @@ impl Promise {
             // The flags are declared so that this cannot be; the library would say what is missing.
             (None, ..) => builder,
         };
-        if let Some(rate) = self.rate() {
-            builder = builder.false_positive_rate(rate);
-        }
+        builder = builder.false_positive_rate(self.rate());
         if let Some(slack) = self.slack {
             builder = builder.max_slack(slack);
         }
@@ -97,8 +95,9 @@ impl Promise {
         builder
     }
 
-    fn rate(&self) -> Option<f64> {
-        self.fp.or(if self.max_memory.is_some() { None } else { Some(DEFAULT_RATE) })
+    /// Also with little memory: what does not fit fails, because nobody expects "the best that fits" to lose records.
+    pub(crate) fn rate(&self) -> f64 {
+        self.fp.unwrap_or(DEFAULT_RATE)
     }
 
     pub(crate) fn is_timed(&self) -> bool {
@@ -165,9 +164,8 @@ impl Promise {
             );
         }
         // A promise is kept to the last digit or two that people write.
-        if let Some(rate) = self.rate()
-            && stored.false_positive_rate > rate * 1.000_001
-        {
+        let rate = self.rate();
+        if stored.false_positive_rate > rate * 1.000_001 {
             return differs(
                 "the rate",
                 format!("--fp {rate:e}"),
@@ -210,16 +208,33 @@ fn span_name(span: Option<Duration>) -> String {
     human_span(span.map_or(0, |span| span.as_millis() as u64))
 }
 
-/// The flag a refusal is about, in front of the library's words.
+/// The flag a refusal is about, in front of the library's words; where those name a function, our own.
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
         let flag = match &error {
-            ConfigError::Allocation { .. } => return Self::Other(error.to_string()),
+            ConfigError::Allocation { bytes } => {
+                return Self::Other(format!(
+                    "{bytes} bytes ({}) cannot be allocated here: ask for a smaller window or a higher --fp, \
+                     and see `lately plan` for what they would take",
+                    human_bytes(*bytes)
+                ));
+            }
+            ConfigError::MemoryTooSmall { needed_bytes, max_memory, fitting_window, fitting_rate } => {
+                let window =
+                    fitting_window.map(|window| format!(", or a --window (or --capacity) of {window}"));
+                // Rounded so that asking for what is printed succeeds.
+                let rate = fitting_rate.map(|rate| format!(", or --fp {:.3e}", rate * 1.001));
+                return Self::Usage(format!(
+                    "--max-memory {max_memory} is too little: {needed_bytes} bytes ({}) are needed; allow that many{}{}",
+                    human_bytes(*needed_bytes),
+                    window.unwrap_or_default(),
+                    rate.unwrap_or_default()
+                ));
+            }
             ConfigError::Window { .. } => "--window or --capacity",
             ConfigError::Span { .. } | ConfigError::SpanTooShort { .. } => "--within",
             ConfigError::Rate { .. } | ConfigError::RateUnreachable { .. } => "--fp",
             ConfigError::Slack { .. } | ConfigError::SlackUnreachable { .. } => "--slack",
-            ConfigError::MemoryTooSmall { .. } => "--max-memory",
             ConfigError::Shape { .. } => "--k and --l",
             ConfigError::Parts { .. } => "--parts",
             ConfigError::Block { .. } => "--block-bits and --bits-per-block",

@@ -17,7 +17,7 @@ use memchr::memchr_iter;
 use crate::batch::{Batch, MAX_RECORDS, Unkeyed, UnkeyedKind};
 use crate::failure::Failure;
 use crate::input::{self, Inputs};
-use crate::keys::Keys;
+use crate::keys::{BYTE_ORDER_MARK, Keys};
 use crate::records::Splitter;
 
 /// What becomes of a record without a key.
@@ -276,7 +276,7 @@ impl Reader {
         self.keys
             .read_header(record)
             .map_err(|problem| Failure::other(format!("{}: {problem}", name.display())))?;
-        let text = record.trim_ascii_end();
+        let text = record.strip_prefix(BYTE_ORDER_MARK).unwrap_or(record).trim_ascii_end();
         match first {
             None => {
                 *first = Some(text.to_vec());

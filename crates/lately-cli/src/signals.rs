@@ -15,7 +15,10 @@ pub(crate) fn forward_to(events: Sender<Event>) -> Result<(), Failure> {
     std::thread::spawn(move || {
         let mut is_first = true;
         for signal in signals.forever() {
-            if !is_first || events.send(Event::Stop(signal)).is_err() {
+            if is_first {
+                // Nobody hears it when the input has ended: then the end in order, with its save, is under way already.
+                let _ = events.send(Event::Stop(signal));
+            } else {
                 // Stuck, perhaps in a write that nobody reads: what would have happened without us.
                 let _ = signal_hook::low_level::emulate_default_handler(signal);
             }

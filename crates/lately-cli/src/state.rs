@@ -13,6 +13,10 @@ use fs4::fs_std::FileExt as _;
 use lately::{Filter, PendingSave, SnapshotError};
 
 use crate::failure::Failure;
+use crate::output;
+
+/// How often to look whether a checkpoint that holds up the next one is done.
+const SYNC_POLL: Duration = Duration::from_millis(5);
 
 pub(crate) struct StateFile {
     path: PathBuf,
@@ -34,17 +38,12 @@ impl StateFile {
         if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
             return Err(Failure::other(format!("{}: is not a file; name one for --state", path.display())));
         }
-        let lock = lock_beside(path)?;
+        // Whatever link leads to it, one state has one lock.
+        let path = real_path(path);
+        let lock = lock_beside(&path)?;
         // Nobody else is saving now: what lies beside the state was left by a process that was killed.
-        PendingSave::remove_abandoned(path)?;
-        Ok(Self {
-            path: path.to_path_buf(),
-            _lock: lock,
-            interval,
-            last_save: Instant::now(),
-            is_stale: false,
-            under_way: None,
-        })
+        PendingSave::remove_abandoned(&path)?;
+        Ok(Self { path, _lock: lock, interval, last_save: Instant::now(), is_stale: false, under_way: None })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -67,7 +66,10 @@ impl StateFile {
     /// How long the next checkpoint can wait; `None`: until something changes.
     pub(crate) fn until_checkpoint(&self) -> Option<Duration> {
         let interval = self.interval.filter(|_| self.is_stale)?;
-        Some(interval.saturating_sub(self.last_save.elapsed()))
+        let left = interval.saturating_sub(self.last_save.elapsed());
+        // One after the other: a disk that takes longer than the interval is asked about now and then.
+        let is_syncing = self.under_way.as_ref().is_some_and(|thread| !thread.is_finished());
+        Some(if is_syncing { left.max(SYNC_POLL) } else { left })
     }
 
     /// Saves if it is time to. Only writing the snapshot happens here; another thread waits for the disk. `output` is what
@@ -76,9 +78,6 @@ impl StateFile {
     /// A checkpoint that fails is told of and tried again next time: the stream goes on, the last good state stays.
     pub(crate) fn checkpoint_if_due(&mut self, filter: &Filter, output: impl FnOnce() -> Option<File>) {
         if self.until_checkpoint() != Some(Duration::ZERO) {
-            return;
-        }
-        if self.under_way.as_ref().is_some_and(|thread| !thread.is_finished()) {
             return;
         }
         self.last_save = Instant::now();
@@ -139,6 +138,18 @@ pub(crate) fn load(path: &Path) -> Result<Filter, SnapshotError> {
     })
 }
 
+/// The path without links; also of a file that is not there yet, if its directory is.
+pub(crate) fn real_path(path: &Path) -> PathBuf {
+    let directory =
+        path.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent });
+    let beside =
+        |(directory, name): (&Path, _)| fs::canonicalize(directory).map(|directory| directory.join(name));
+    fs::canonicalize(path)
+        .ok()
+        .or_else(|| directory.zip(path.file_name()).and_then(|place| beside(place).ok()))
+        .unwrap_or_else(|| path.to_path_buf())
+}
+
 fn finish(pending: PendingSave, output: Option<File>) -> Result<(), SnapshotError> {
     if let Some(output) = output {
         let path = String::from("standard output");
@@ -148,7 +159,7 @@ fn finish(pending: PendingSave, output: Option<File>) -> Result<(), SnapshotErro
 }
 
 fn warn(error: &SnapshotError) {
-    eprintln!("lately: a checkpoint failed, the one before it stays: {error}");
+    output::tell(&format!("lately: a checkpoint failed, the one before it stays: {error}"));
 }
 
 fn lock_beside(path: &Path) -> Result<File, Failure> {

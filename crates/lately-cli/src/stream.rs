@@ -31,7 +31,7 @@ pub(crate) struct RecordArgs {
     #[arg(short = '0', long)]
     null: bool,
     /// The key is these fields (from 1) of the record
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = field_number)]
+    #[arg(long, value_name = "NUMBERS", allow_negative_numbers = true, value_delimiter = ',', value_parser = field_number)]
     field: Vec<usize>,
     /// What stands between fields: one character, or \t [default: any number of blanks; for --csv a comma]
     #[arg(long, value_name = "CHAR", value_parser = delimiter)]
@@ -40,10 +40,10 @@ pub(crate) struct RecordArgs {
     #[arg(long, conflicts_with_all = ["field", "json", "null"])]
     csv: bool,
     /// The key is these columns of the CSV
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "csv")]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = column_name, requires = "csv")]
     column: Vec<String>,
     /// Records are JSON, and the key is the values at these dotted paths (user.id); give it once for each, or commas
-    #[arg(long, value_name = "PATHS", value_delimiter = ',', conflicts_with = "field")]
+    #[arg(long, value_name = "PATHS", value_delimiter = ',', value_parser = json_path, conflicts_with = "field")]
     json: Vec<String>,
     /// What becomes of a record without a key (or, with --time-field, without a time)
     #[arg(long, value_name = "WHAT", default_value = "pass")]
@@ -96,6 +96,21 @@ impl RecordArgs {
 fn field_number(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| *number > 0);
     number.ok_or_else(|| format!("`{text}` is no number of a field; the first is 1"))
+}
+
+fn column_name(text: &str) -> Result<String, String> {
+    if text.is_empty() {
+        Err("a column needs a name; write for example user,ts".into())
+    } else {
+        Ok(text.into())
+    }
+}
+
+fn json_path(text: &str) -> Result<String, String> {
+    if text.split('.').any(str::is_empty) {
+        return Err("a path is names with dots between them; write for example user.id".into());
+    }
+    Ok(text.into())
 }
 
 fn delimiter(text: &str) -> Result<u8, String> {

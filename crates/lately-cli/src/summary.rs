@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use lately::Filter;
+use lately::{Filter, Statistics};
 use serde::Serialize;
 
 use crate::units::{human_bytes, human_span};
@@ -42,6 +42,25 @@ pub(crate) struct Summary {
     predicted_false_positive_rate: f64,
     estimated_false_positive_rate: f64,
     memory_bytes: u64,
+    #[serde(flatten)]
+    time: Option<TimeTroubles>,
+}
+
+/// What a window of time has met that its promise does not cover.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct TimeTroubles {
+    /// Generations with more than their share of the capacity.
+    overloaded_generations: u64,
+    /// Times that came later than a later time.
+    backward_steps: u64,
+}
+
+impl TimeTroubles {
+    /// Since the filter was built; `None` for a window that is a count.
+    fn of(filter: &Filter, statistics: &Statistics) -> Option<Self> {
+        let Statistics { overloaded_generations, backward_steps, .. } = *statistics;
+        filter.guaranteed_span().map(|_| Self { overloaded_generations, backward_steps })
+    }
 }
 
 impl Summary {
@@ -63,7 +82,19 @@ impl Summary {
             predicted_false_positive_rate: plan.false_positive_rate,
             estimated_false_positive_rate: statistics.estimated_false_positive_rate,
             memory_bytes: plan.memory_bytes,
+            time: TimeTroubles::of(filter, &statistics),
         }
+    }
+
+    /// What has to be told even if no summary is asked for. `before`: the overloaded generations before this run.
+    pub(crate) fn warning(&self, capacity: u64, before: u64) -> Option<String> {
+        let overloaded = self.time?.overloaded_generations.saturating_sub(before);
+        (overloaded > 0).then(|| {
+            format!(
+                "lately: more records came than --capacity {capacity} allows for (overloaded generations: {overloaded}), \
+                 and more new ones than promised were mistaken for repeats; give a higher --capacity"
+            )
+        })
     }
 
     pub(crate) fn text(&self) -> String {
@@ -84,6 +115,10 @@ impl Summary {
         line("false positive rate", format!("{:.3e} predicted at worst", self.predicted_false_positive_rate));
         line("", format!("{:.3e} estimated now", self.estimated_false_positive_rate));
         line("memory", format!("{} bytes ({})", self.memory_bytes, human_bytes(self.memory_bytes)));
+        if let Some(time) = self.time {
+            line("overloaded", format!("{} generations", time.overloaded_generations));
+            line("backward steps", time.backward_steps.to_string());
+        }
         text
     }
 }

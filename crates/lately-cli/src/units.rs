@@ -48,8 +48,8 @@ pub(crate) fn span(text: &str) -> Result<Duration, String> {
         "m" => 60_000,
         "h" => 3_600_000,
         "d" => 86_400_000,
-        // Nothing is nothing in every unit.
-        "" if whole(number, 1) == Some(0) => 1,
+        // Nothing is nothing in every unit, and less than nothing is wrong in every unit.
+        "" if whole(number, 1) == Some(0) || number.starts_with('-') => 1,
         "" => return Err(format!("a span needs a unit; {EXAMPLES}")),
         _ => return Err(format!("`{unit}` is no unit of time; {EXAMPLES}")),
     };
@@ -58,10 +58,10 @@ pub(crate) fn span(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("not a whole number of milliseconds up to {}; {EXAMPLES}", u64::MAX))
 }
 
-/// The number, and the letters behind it. The `e` of an exponent belongs to the number.
+/// The number (also one below zero, which none of them may be), and the letters behind it. The `e` of an exponent belongs to the number.
 fn split(text: &str) -> (&str, &str) {
     let bytes = text.as_bytes();
-    let mut end = 0;
+    let mut end = usize::from(text.starts_with('-'));
     while end < bytes.len() {
         end += match bytes[end] {
             b'0'..=b'9' | b'.' | b'_' => 1,

@@ -112,6 +112,7 @@ fn a_state_is_shown() {
     );
     let shown = text(&answer(&format!("inspect {time}"), b""));
     assert!(shown.contains("the last 1m, up to 5000 records") && shown.contains("latest time"), "{shown}");
+    assert!(shown.contains("  0.0%  empty\n"), "{shown}");
     assert!(complaint("inspect /no/where", b"", 1).contains("/no/where: No such file"));
 }
 
@@ -123,6 +124,7 @@ fn completions_and_manual_pages_are_generated() {
     }
     assert!(text(&answer("man", b"")).contains("lately\\-dedup"));
     assert!(text(&answer("man dedup", b"")).contains("\\-\\-refresh"));
+    assert!(text(&answer("man dedup", b"")).contains(".SH EXAMPLES\n"));
     assert!(complaint("man nothing", b"", 2).contains("dedup"));
     complaint("completions tcl", b"", 2);
 }
@@ -146,7 +148,18 @@ fn what_is_asked_wrongly_is_refused_with_2_and_a_remedy() {
         ("dedup", "--window"),
         ("dedup --window", "--window"),
         ("dedup --window ten", "1M"),
-        ("dedup --window -5", "-5"),
+        ("dedup --window -5", "'-5' for '--window <N>': not a whole number between 0 and"),
+        ("dedup --within -5 --capacity 5", "'-5' for '--within <SPAN>': not a whole number of milliseconds"),
+        ("dedup --within 5s --capacity -5", "'-5' for '--capacity <N>': not a whole number between 0 and"),
+        (
+            "dedup --window 10 --fp -1",
+            "'-1' for '--fp <RATE>': not a rate that can be promised; ask for at least",
+        ),
+        ("dedup --window 10 --max-memory -1", "'-1' for '--max-memory <BYTES>': not a whole number of bytes"),
+        ("dedup --window 10 --field -1", "the first is 1"),
+        ("dedup --window 10 --state x --checkpoint -1", "'-1' for '--checkpoint <SPAN>'"),
+        ("plan --window 10 --shards -1", "'-1' for '--shards <N>'"),
+        ("metrics --k -1 --l 2", "'-1' for '--k <K>'"),
         ("dedup --window 1.5", "whole number"),
         ("dedup --window 10x", "`x`"),
         ("dedup --window 0", "ask for 1 to"),
@@ -159,10 +172,17 @@ fn what_is_asked_wrongly_is_refused_with_2_and_a_remedy() {
         ("dedup --window 10 --fp 2", "--fp"),
         ("dedup --window 10 --fp 0", "--fp"),
         ("dedup --window 10 --fp x", "--fp"),
-        ("dedup --window 10 --slack -1", "-1"),
+        (
+            "dedup --window 10 --slack -1",
+            "'-1' for '--slack <SHARE>': not a share of the window; ask for more than 0",
+        ),
         ("dedup --window 10 --slack 0", "--slack"),
         ("dedup --window 1000 --slack 0.0001", "--slack"),
         ("dedup --window 1M --fp 1e-4 --max-memory 1MiB", "--max-memory"),
+        // Memory alone does not make the rate worse.
+        ("dedup --window 1M --max-memory 100kB", "--max-memory 100000 is too little"),
+        ("plan --window 1M --max-memory 100kB", "--max-memory 100000 is too little"),
+        ("dedup --window 1M --max-memory 100kB", "or a --window (or --capacity) of "),
         ("dedup --window 10 --max-memory lots", "64MiB"),
         ("dedup --window 10 --layout columns", "slices"),
         ("dedup --window 10 --refresh never", "first"),
@@ -174,6 +194,11 @@ fn what_is_asked_wrongly_is_refused_with_2_and_a_remedy() {
         ("dedup --window 10 --csv --field 1", "--field"),
         ("dedup --window 10 --csv -0", "--null"),
         ("dedup --window 10 --json a --field 1", "--field"),
+        ("dedup --window 10 --json=", "user.id"),
+        ("dedup --window 10 --json a..b", "user.id"),
+        ("dedup --window 10 --csv --column=", "needs a name"),
+        ("dedup --window 10 --csv --column a,", "needs a name"),
+        ("dedup --window 10 --state same --stats-json ./same", "--stats-json are the same file"),
         ("dedup --window 10 --missing maybe", "pass"),
         ("dedup --window 10 --time-field 1", "--time-field"),
         ("dedup --within 1m --capacity 9 --time-field when", "--time-field"),
@@ -186,5 +211,6 @@ fn what_is_asked_wrongly_is_refused_with_2_and_a_remedy() {
     ] {
         let refused = complaint(line, b"", 2);
         assert!(refused.contains(named), "{line}: {refused}");
+        assert!(!refused.contains("max_memory"), "{line}: {refused}");
     }
 }

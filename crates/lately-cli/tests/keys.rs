@@ -54,6 +54,8 @@ fn fields_by_number() {
     dedup("--field 2", b"1 \t a  x\n2 a\n", b"1 \t a  x\n");
     dedup("--field 2 --delimiter \\t", b"1\ta b\n2\ta b\n3\ta\n", b"1\ta b\n3\ta\n");
     dedup("--field 2 --delimiter ,", b"1,a\r\n2,a\n3,a", b"1,a\r\n");
+    dedup("--field 2 --delimiter ,", b"1,a\n2,a\r", b"1,a\n");
+    dedup("--csv", b"id,v\n1,a\r\n1,a\n1,a\r", b"id,v\n1,a\r\n");
     // Values side by side are not values in one.
     dedup("--field 1,2 --delimiter ,", b"ab,c\na,bc\n,abc\nab,c,\n", b"ab,c\na,bc\n,abc\n");
     dedup("--field 2 --delimiter ,", b"1,\n2,\n", b"1,\n");

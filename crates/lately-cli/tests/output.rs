@@ -156,3 +156,71 @@ fn a_progress_bar_is_for_a_terminal_and_a_known_end() {
     let output = run(&mut lately(words(&format!("dedup --window 1000 {input}"))), b"");
     assert_eq!(text(&output.stderr), "", "no terminal, no bar");
 }
+
+#[test]
+fn a_standard_error_that_cannot_be_written_changes_no_exit_code() {
+    let full = || Stdio::from(OpenOptions::new().write(true).open("/dev/full").unwrap());
+    for (line, code) in [
+        ("dedup --window 10 --stats /dev/null", 0),
+        ("dedup --window 10 /no/where", 1),
+        ("dedup --window 0 /dev/null", 2),
+        ("inspect /no/where", 1),
+    ] {
+        let output = lately(words(line)).stderr(full()).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{line}");
+    }
+}
+
+#[test]
+fn a_failed_summary_hides_no_other_failure() {
+    // Nobody reads the counts, which alone would be no failure.
+    let directory = Directory::new("hidden");
+    let input = directory.file("input", "a\n");
+    let (_, closed) = std::io::pipe().unwrap();
+    let output = lately(words(&format!("dedup --window 10 --count --field 2 --missing fail {input}")))
+        .stdout(Stdio::from(closed))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("record 1 has no key"), "{}", text(&output.stderr));
+    let both = format!("dedup --window 10 --stats-json /dev/full --field 2 --missing fail {input}");
+    let told = common::complaint(&both, b"", 1);
+    assert!(told.contains("/dev/full") && told.contains("record 1 has no key"), "{told}");
+}
+
+#[test]
+fn an_overloaded_window_is_told() {
+    let directory = Directory::new("overload");
+    let path = directory.name("stats.json");
+    let run_with = |capacity: u64| {
+        let line = format!("dedup --within 1h --capacity {capacity} --count --stats-json {path}");
+        let output = run(&mut lately(words(&line)), &common::numbers(0..5_000));
+        assert!(output.status.success());
+        (text(&output.stderr), json_file(path.as_ref()))
+    };
+    let (told, stats) = run_with(100);
+    assert!(told.lines().count() == 1 && told.contains("--capacity 100 allows"), "{told}");
+    assert!(stats["overloaded_generations"].as_u64() > Some(0), "{stats}");
+    let (told, stats) = run_with(1_000_000);
+    assert_eq!((told.as_str(), stats["overloaded_generations"].as_u64()), ("", Some(0)));
+    assert_eq!(stats["backward_steps"].as_u64(), Some(0));
+}
+
+#[test]
+fn a_byte_order_mark_stays_first_and_is_no_column() {
+    let directory = Directory::new("mark");
+    let (first, second) = (directory.file("1", "\u{feff}k,v\na,1\n"), directory.file("2", "k,v\na,1\n"));
+    let line = format!("dedup --window 10 --csv --column k --emit tagged {first} {second}");
+    assert_eq!(text(&answer(&line, b"")), "\u{feff}lately,k,v\nnew,a,1\nseen,a,1\n");
+}
+
+#[test]
+fn keys_that_no_record_has_are_told() {
+    let told = |options: &str| {
+        let output = run(&mut lately(words(&format!("dedup --window 10 {options}"))), b"a b\nc\n");
+        assert!(output.status.success());
+        text(&output.stderr)
+    };
+    assert!(told("--field 3").contains("no record had a key"));
+    assert_eq!(told("--field 2"), "");
+}

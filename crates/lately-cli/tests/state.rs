@@ -178,6 +178,45 @@ fn a_signal_reaches_who_waits_for_a_pipe_to_be_opened() {
     assert!(Filter::load(state).unwrap().contains("a"));
 }
 
+#[test]
+fn a_signal_after_the_end_of_the_input_does_not_cut_the_end_short() {
+    let directory = Directory::new("late");
+    let (state, pipe) = (directory.name("state"), fifo(&directory));
+    let mut child =
+        spawn(&mut lately(words(&format!("dedup --window 100 --state {state} --stats-json {pipe}"))));
+    feed(&mut child, b"a\n");
+    drop(stdin_of(&mut child));
+    // It waits for somebody to read its summary.
+    wait_until("the save", || directory.path("state").exists());
+    kill(&child, Signal::TERM);
+    for _ in 0..50 {
+        assert!(child.try_wait().unwrap().is_none(), "one signal has ended it");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(fs::read_to_string(pipe).unwrap().contains("\"records\": 1"));
+    assert!(child.wait().unwrap().success());
+    assert!(Filter::load(state).unwrap().contains("a"));
+}
+
+#[test]
+fn a_link_does_not_lead_around_the_lock() {
+    let directory = Directory::new("link");
+    let (state, link) = (directory.name("state"), directory.name("link"));
+    let line = format!("dedup --window 100 --state {state}");
+    answer(&line, b"a\n");
+    std::os::unix::fs::symlink(&state, &link).unwrap();
+    let mut child = spawn(&mut lately(words(&line)));
+    feed(&mut child, b"b\n");
+    expect(&mut child, b"b\n");
+    let refused = complaint(&format!("dedup --window 100 --state {link}"), b"c\n", 1);
+    assert!(refused.contains("another process"), "{refused}");
+    drop(stdin_of(&mut child));
+    assert!(child.wait().unwrap().success());
+    answer(&format!("dedup --window 100 --state {link}"), b"c\n");
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(inserts_of(&state), 3);
+}
+
 fn fifo(directory: &Directory) -> String {
     let path = directory.name("pipe");
     rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::from_raw_mode(0o600)).unwrap();

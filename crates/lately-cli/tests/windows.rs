@@ -47,7 +47,7 @@ fn count_windows_keep_their_promise_at_every_record() {
         (777, "--fp 1e-2 --layout blocks --slack 0.1"),
         (5_000, "--fp 1e-4 --refresh first"),
         (1, "--fp 1e-3 --layout slices --slack 5"),
-        (3_000, "--max-memory 12KiB"),
+        (3_000, "--max-memory 1MiB"),
         (1_000, "--fp 1e-3 --prefer memory"),
     ] {
         let events = stream(60_000, window, |_| 0);

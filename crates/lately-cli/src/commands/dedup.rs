@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use lately::Filter;
 
 use crate::failure::Failure;
 use crate::input::Inputs;
@@ -13,7 +12,7 @@ use crate::output::{self, Emit, Output};
 use crate::progress;
 use crate::promise::Promise;
 use crate::sieve::{Clock, Operation, Sieve};
-use crate::state::StateFile;
+use crate::state::{self, StateFile};
 use crate::stream::{RecordArgs, Source, StreamEnd};
 use crate::summary::Summary;
 use crate::times::TimeUnit;
@@ -107,12 +106,20 @@ struct StateArgs {
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
     /// How often to save in between; 0 for never
-    #[arg(long, value_name = "SPAN", default_value = "30s", value_parser = units::span, requires = "state")]
+    #[arg(long, value_name = "SPAN", default_value = "30s", allow_negative_numbers = true, value_parser = units::span, requires = "state")]
     checkpoint: Duration,
 }
 
 impl Dedup {
     pub(crate) fn run(&self) -> Result<(), Failure> {
+        if let (Some(state), Some(summary)) = (&self.state.state, &self.output.stats_json)
+            && state::real_path(state) == state::real_path(summary)
+        {
+            return Err(Failure::Usage(format!(
+                "--state and --stats-json are the same file, {}; name another for one of them",
+                state.display()
+            )));
+        }
         let inputs = Inputs::new(&self.files)?;
         let builder = self.promise.builder();
         let mut state = self.open_state()?;
@@ -127,6 +134,8 @@ impl Dedup {
             None => builder.build()?,
         };
 
+        let overloaded_before =
+            if self.promise.is_timed() { filter.statistics().overloaded_generations } else { 0 };
         let time_field = self.time.time_field.as_deref().map(|field| (field, self.time.time_unit));
         let clock = match (&time_field, self.promise.is_timed()) {
             (Some(_), _) => Clock::Events,
@@ -150,18 +159,13 @@ impl Dedup {
             return Err(failure);
         }
         let saved = state.as_mut().map_or(Ok(()), |state| state.save(&sieve.filter, output.durable()));
-        self.summarise(&sieve, started.elapsed())?;
-        match ended {
-            Err(StreamEnd::Stopped(signal)) => saved.and(Err(Failure::Stopped(signal))),
-            Err(StreamEnd::InputFailed(failure) | StreamEnd::OutputFailed(failure)) => {
-                // Both are told; the first is what ended the run.
-                if let Err(unsaved) = saved {
-                    unsaved.report();
-                }
-                Err(failure)
-            }
-            Ok(()) => saved,
-        }
+        let summarised = self.summarise(&sieve, started.elapsed(), overloaded_before);
+        let (failed, stopped) = match ended {
+            Ok(()) => (Ok(()), Ok(())),
+            Err(StreamEnd::Stopped(signal)) => (Ok(()), Err(Failure::Stopped(signal))),
+            Err(StreamEnd::InputFailed(failure) | StreamEnd::OutputFailed(failure)) => (Err(failure), Ok(())),
+        };
+        first_of([failed, saved, stopped, summarised])
     }
 
     fn open_state(&self) -> Result<Option<StateFile>, Failure> {
@@ -178,19 +182,43 @@ impl Dedup {
         }
     }
 
-    fn summarise(&self, sieve: &Sieve, elapsed: Duration) -> Result<(), Failure> {
-        let summary = |filter: &Filter| Summary::new(sieve.counts, elapsed, filter);
+    fn summarise(&self, sieve: &Sieve, elapsed: Duration, overloaded_before: u64) -> Result<(), Failure> {
+        let is_asked_for = self.output.stats || self.output.stats_json.is_some();
+        // Reads all of the filter: only for who wants to know, or has to.
+        let summary = (is_asked_for || self.promise.is_timed())
+            .then(|| Summary::new(sieve.counts, elapsed, &sieve.filter));
+        let capacity = self.promise.capacity.unwrap_or(0);
+        if let Some(warning) =
+            summary.as_ref().and_then(|summary| summary.warning(capacity, overloaded_before))
+        {
+            output::tell(&warning);
+        }
+        if sieve.counts.records > 0 && sieve.counts.missing == sieve.counts.records {
+            output::tell(
+                "lately: no record had a key (or a time); see --field, --column, --json and --time-field",
+            );
+        }
         if self.output.count {
             output::print(&sieve.counts.text())?;
         }
-        if self.output.stats {
-            eprint!("{}", summary(&sieve.filter).text());
+        if let Some(summary) = summary.as_ref().filter(|_| self.output.stats) {
+            output::tell(summary.text().trim_end());
         }
-        if let Some(path) = &self.output.stats_json {
-            let json = serde_json::to_string_pretty(&summary(&sieve.filter))
+        if let Some((path, summary)) = self.output.stats_json.as_ref().zip(summary.as_ref()) {
+            let json = serde_json::to_string_pretty(summary)
                 .map_err(|error| Failure::other(format!("{}: {error}", path.display())))?;
             fs::write(path, json + "\n").map_err(|error| Failure::reading(path, &error))?;
         }
         Ok(())
     }
+}
+
+/// All failures are told; the first of them decides how the run ends.
+fn first_of<const N: usize>(results: [Result<(), Failure>; N]) -> Result<(), Failure> {
+    let mut failures = results.into_iter().filter_map(Result::err);
+    let Some(first) = failures.next() else { return Ok(()) };
+    for later in failures {
+        later.report();
+    }
+    Err(first)
 }

@@ -86,7 +86,8 @@ fn text(filter: &Filter) -> String {
     line("", String::new());
     line("segment", "fill, newest first".into());
     for (age, (fill, items)) in statistics.fill_by_age.iter().zip(&statistics.items_by_age).enumerate() {
-        line(&format!("{age:>7}"), format!("{} {:5.1}%  {}", bar(*fill), fill * 100.0, describe_ages(items)));
+        let held = if *fill > 0.0 { describe_ages(items) } else { "empty".into() };
+        line(&format!("{age:>7}"), format!("{} {:5.1}%  {held}", bar(*fill), fill * 100.0));
     }
     text
 }

@@ -35,6 +35,7 @@ impl Man {
         let mut page = Vec::new();
         let rendered = Page::new(command).render(&mut page);
         rendered.map_err(|error| Failure::other(format!("the page cannot be made: {error}")))?;
-        output::print(&String::from_utf8_lossy(&page))
+        // What follows the help is the examples; the generator does not know that.
+        output::print(&String::from_utf8_lossy(&page).replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n"))
     }
 }

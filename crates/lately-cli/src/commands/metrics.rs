@@ -23,19 +23,25 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Metrics {
     /// The newest segments an insert writes, and the consecutive matches a query needs
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     k: u32,
     /// The generations that are guaranteed
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     l: u32,
     /// Segments of slices, with so many parts
-    #[arg(long, value_name = "b", default_value_t = 1)]
+    #[arg(long, value_name = "b", allow_negative_numbers = true, default_value_t = 1)]
     parts: u32,
     /// Segments of blocks of so many bits: 64 or 512
-    #[arg(long, value_name = "B", requires = "bits_per_block", conflicts_with = "parts")]
+    #[arg(
+        long,
+        value_name = "B",
+        allow_negative_numbers = true,
+        requires = "bits_per_block",
+        conflicts_with = "parts"
+    )]
     block_bits: Option<u32>,
     /// The bits of a block that an item sets: 1, 2, 4, 8 or 16
-    #[arg(long, value_name = "b", requires = "block_bits")]
+    #[arg(long, value_name = "b", allow_negative_numbers = true, requires = "block_bits")]
     bits_per_block: Option<u32>,
     /// Whose expectation of how full segments are
     #[arg(long, default_value = "exact")]

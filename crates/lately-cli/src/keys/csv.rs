@@ -2,6 +2,7 @@
 
 use memchr::{memchr, memchr2};
 
+use super::BYTE_ORDER_MARK;
 use super::values::Values;
 
 /// Which columns go into which slots.
@@ -22,7 +23,7 @@ impl CsvColumns {
     /// Looks the names up in a header.
     pub(super) fn resolve(&mut self, header: &[u8]) -> Result<(), String> {
         let mut columns: Vec<Vec<u8>> = Vec::new();
-        for_each_field(header.strip_prefix(b"\xef\xbb\xbf").unwrap_or(header), self.delimiter, |field| {
+        for_each_field(header.strip_prefix(BYTE_ORDER_MARK).unwrap_or(header), self.delimiter, |field| {
             let mut name = Vec::new();
             field.append_to(&mut name);
             columns.push(name);

@@ -12,6 +12,9 @@ pub(crate) use json::JsonPaths;
 use crate::times::{self, TimeUnit};
 use values::Values;
 
+/// What some programs begin a file of UTF-8 with. It belongs to the file, not to the first column's name.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// A record's key and time.
 pub(crate) struct Key<'a> {
     pub(crate) bytes: &'a [u8],
@@ -101,7 +104,7 @@ impl Keys {
         };
         let bytes = match self.key_slots {
             0 if self.has_header() && text.is_empty() => return None,
-            0 => content(record, self.terminator, false),
+            0 => text,
             1 => self.values.get(text, 0)?,
             _ => {
                 // Each value is preceded by its length, so that ("a", "bc") and ("ab", "c") differ.
@@ -118,14 +121,11 @@ impl Keys {
     }
 }
 
-/// A record without its terminator. To those who look for values inside lines, CRLF ends a line as well as LF.
+/// A record without its terminator. To those who look for values inside lines, CRLF ends a line as well as LF;
+/// CR alone ends the last one, whose LF may be missing.
 #[inline]
 fn content(record: &[u8], terminator: u8, strip_carriage_return: bool) -> &[u8] {
-    match record.split_last() {
-        Some((last, rest)) if *last == terminator => match rest.split_last() {
-            Some((b'\r', text)) if strip_carriage_return && terminator == b'\n' => text,
-            _ => rest,
-        },
-        _ => record,
-    }
+    let text = record.strip_suffix(&[terminator]).unwrap_or(record);
+    let is_line = strip_carriage_return && terminator == b'\n';
+    if is_line { text.strip_suffix(b"\r").unwrap_or(text) } else { text }
 }

@@ -32,10 +32,10 @@ pub(crate) struct PlanCommand {
     #[command(flatten)]
     promise: Promise,
     /// Spread the window over N filters by a hash of the record, and plan one of them
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
     shards: Option<u32>,
     /// At most so many plans
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 10)]
     top: usize,
     /// Print one JSON object
     #[arg(long)]

@@ -47,7 +47,7 @@ pub(super) fn svg(promise: &Promise) -> Result<String, Failure> {
     let title = format!(
         "Memory for {}, rate {:.1e}: the least of each layout",
         describe_window(&plan.window),
-        promise.fp.unwrap_or(plan.false_positive_rate)
+        promise.rate()
     );
     element(format!(r#"<text x="{LEFT}" y="24" font-size="15">{title}</text>"#));
     let (left, right, bottom) = (LEFT, WIDTH - RIGHT, HEIGHT - BOTTOM);
