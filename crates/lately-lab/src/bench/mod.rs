@@ -65,7 +65,7 @@ pub(crate) fn run(is_quick: bool, is_json: bool, only: &str) {
     // What is no contest between contenders.
     let alone = only.is_empty().then(|| {
         let threads: Vec<Value> = windows.iter().map(|&window| threads::measure(window, rounds)).collect();
-        let pauses = pauses::measure(10_000_000);
+        let pauses = pauses::measure(if is_quick { 1_000_000 } else { 10_000_000 });
         json!({ "threads": threads, "pauses": pauses })
     });
     if is_json {
