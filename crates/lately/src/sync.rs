@@ -12,7 +12,19 @@ pub(crate) use std::sync::{
 };
 
 /// Lets another thread finish what it is at, which takes nanoseconds unless the system has put it to sleep.
-pub(crate) fn wait_a_moment(tries: u32) {
+#[cold]
+pub(crate) fn wait_for<T>(attempt: impl Fn() -> Option<T>) -> T {
+    let mut tries = 0;
+    loop {
+        wait_a_moment(tries);
+        if let Some(done) = attempt() {
+            return done;
+        }
+        tries += 1;
+    }
+}
+
+fn wait_a_moment(tries: u32) {
     #[cfg(not(loom))]
     match tries {
         0..64 => std::hint::spin_loop(),

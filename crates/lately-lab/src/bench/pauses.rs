@@ -5,8 +5,8 @@ use std::time::Instant;
 use lately::{Builder, Filter, Segment};
 use serde_json::{Value, json};
 
-/// Median, p99.99 and longest of single inserts over four turns, for rows and for slices; and of nothing, which is what the
-/// machine itself adds.
+/// Median, p99.99 and longest of single inserts over four turns, for rows and for slices; and, for what the machine itself
+/// adds, of nothing, and of reading and writing one random line in as much memory as the rows have.
 pub(crate) fn measure(window: u64) -> Value {
     let rows = Filter::builder().window(window).false_positive_rate(1e-3).shape(5, 10);
     let rows = rows.segment(Segment::Rows { row_bytes: 64, parts: 2 });
@@ -14,7 +14,8 @@ pub(crate) fn measure(window: u64) -> Value {
     let pauses_of = |builder: Builder| pauses(builder.build().expect("a valid promise"));
     json!({
         "window": window,
-        "nothing but the clock": summary((0..10 * window).map(|_| timed(|| {})).collect()),
+        "nothing but the clock": summary((0..6 * window).map(|_| timed(|| {})).collect()),
+        "one random line": random_lines(rows.plan().expect("a valid promise").memory_bytes, 6 * window),
         "rows of 64 bytes": pauses_of(rows),
         "slices (12, 14)": pauses_of(slices),
     })
@@ -26,6 +27,19 @@ fn pauses(mut filter: Filter) -> Value {
     // Two turns to touch all memory, then four that count.
     (0..2 * turn).for_each(|key| filter.insert(key.to_le_bytes()));
     summary((2 * turn..6 * turn).map(|key| timed(|| filter.insert(key.to_le_bytes()))).collect())
+}
+
+fn random_lines(memory_bytes: u64, touches: u64) -> Value {
+    let lines = memory_bytes as usize / 64;
+    let mut memory = vec![1_u64; lines * 8];
+    let times = (0..touches).map(|key| {
+        timed(|| {
+            let hash = xxhash_rust::xxh3::xxh3_64(&key.to_le_bytes());
+            let line = ((u128::from(hash) * lines as u128) >> 64) as usize;
+            memory[line * 8..][..8].iter_mut().for_each(|word| *word = word.wrapping_add(hash));
+        })
+    });
+    summary(times.collect())
 }
 
 /// Nanoseconds.

@@ -4,7 +4,11 @@
 //! machine is a [`Work`], generic over the kernel, and is started by [`Instructions::run`], once per call or per batch:
 //! inside, everything is inlined and compiled with those instructions.
 
+#[cfg(feature = "std")]
+use super::rows::shared;
 use super::rows::{Moment, portable};
+#[cfg(feature = "std")]
+use crate::sync::AtomicU64;
 
 /// What rows need of a set of instructions. `WORDS` is the size of a row.
 pub(crate) trait Kernel: Copy {
@@ -18,6 +22,18 @@ pub(crate) trait Kernel: Copy {
     ) -> bool;
     /// Asks for the cache lines of something that will be needed soon.
     fn prefetch<T>(self, target: &T);
+    /// A row that threads share, with its last word as it was read before.
+    #[cfg(feature = "std")]
+    #[inline(always)]
+    fn load<const WORDS: usize>(self, row: &[AtomicU64; WORDS], last: u64) -> [u64; WORDS] {
+        shared::load(row, last)
+    }
+    /// Stores a row that others read meanwhile, its last word last.
+    #[cfg(feature = "std")]
+    #[inline(always)]
+    fn store<const WORDS: usize>(self, row: &[AtomicU64; WORDS], words: &[u64; WORDS]) {
+        shared::store(row, words);
+    }
 }
 
 /// Something to be compiled for each kernel. Implementations of `run` must be `#[inline(always)]`.

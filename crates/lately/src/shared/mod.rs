@@ -121,7 +121,7 @@ impl SharedFilter {
     }
 
     /// [`Filter::statistics`], of a copy. The memory is that of a [`Filter`]; tables come
-    /// on top, at most 36 kilobytes.
+    /// on top, at most 68 kilobytes.
     pub fn statistics(&self) -> Statistics {
         self.snapshot().statistics()
     }

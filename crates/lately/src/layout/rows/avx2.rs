@@ -12,11 +12,16 @@ use core::arch::x86_64::{
     _mm256_storeu_si256, _mm256_xor_si256,
 };
 
+#[cfg(not(loom))]
+use core::arch::asm;
+
 use super::portable::is_wide;
 use super::turn::Moment;
 use crate::hash::remix;
 use crate::layout::aligned::LINE_BYTES;
 use crate::layout::kernel::{Avx2, Kernel};
+#[cfg(not(loom))]
+use crate::sync::AtomicU64;
 
 /// Words in a vector.
 const VECTOR: usize = 4;
@@ -155,6 +160,110 @@ impl Kernel for Avx2 {
     #[inline(always)]
     fn prefetch<T>(self, target: &T) {
         prefetch(target);
+    }
+
+    // Loom must see every access.
+    #[cfg(not(loom))]
+    #[inline(always)]
+    fn load<const WORDS: usize>(self, row: &[AtomicU64; WORDS], last: u64) -> [u64; WORDS] {
+        let mut words = [0; WORDS];
+        // SAFETY: `self` is proof that the instructions are there.
+        unsafe {
+            for vector in 0..WORDS / VECTOR - 1 {
+                store(&mut words, vector, load_shared(row, vector));
+            }
+            store(&mut words, WORDS / VECTOR - 1, load_shared_but_last(row, last));
+        }
+        words
+    }
+
+    #[cfg(not(loom))]
+    #[inline(always)]
+    fn store<const WORDS: usize>(self, row: &[AtomicU64; WORDS], words: &[u64; WORDS]) {
+        let last = WORDS / VECTOR - 1;
+        for vector in 0..last {
+            // SAFETY: `self` is proof that the instructions are there.
+            unsafe { store_shared(row, vector, load(words, vector)) };
+        }
+        // SAFETY: as above.
+        unsafe { store_shared_in_order(row, load(words, last)) };
+    }
+}
+
+/// Four words that other threads may be writing.
+#[cfg(not(loom))]
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn load_shared(row: &[AtomicU64], vector: usize) -> __m256i {
+    let four: &[AtomicU64] = &row[vector * VECTOR..][..VECTOR];
+    let loaded;
+    // SAFETY: the slice has the 32 bytes that are read. A row begins at a cache line, so each word is read as a whole, as
+    // four acquiring loads would: x86 loads in order, and assembly is a barrier to the compiler.
+    unsafe {
+        asm!(
+            "vmovdqu {four}, [{from}]",
+            from = in(reg) four.as_ptr(),
+            four = lateout(ymm_reg) loaded,
+            options(nostack, preserves_flags, readonly)
+        );
+    }
+    loaded
+}
+
+/// The last four words of a row, but for the very last, which is given. To read that too, right after it was written by the
+/// claim, would have to wait for the write; the others do not.
+#[cfg(not(loom))]
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn load_shared_but_last<const WORDS: usize>(row: &[AtomicU64; WORDS], last: u64) -> __m256i {
+    let four: &[AtomicU64] = &row[WORDS - VECTOR..];
+    let loaded;
+    // SAFETY: as in `load_shared`.
+    unsafe {
+        asm!(
+            "vmovq {high}, [{from} + 16]",
+            "vpinsrq {high}, {high}, {last}, 1",
+            "vmovdqu {four:x}, [{from}]",
+            "vinserti128 {four}, {four}, {high}, 1",
+            from = in(reg) four.as_ptr(),
+            last = in(reg) last,
+            high = out(xmm_reg) _,
+            four = out(ymm_reg) loaded,
+            options(nostack, preserves_flags, readonly)
+        );
+    }
+    loaded
+}
+
+/// Four words that other threads may be reading.
+#[cfg(not(loom))]
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn store_shared(row: &[AtomicU64], vector: usize, words: __m256i) {
+    let four: &[AtomicU64] = &row[vector * VECTOR..][..VECTOR];
+    // SAFETY: the slice has the 32 bytes that are written, through `UnsafeCell`s. A row begins at a cache line, so each word is
+    // written as a whole, as four relaxed stores would.
+    unsafe {
+        asm!("vmovdqu [{}], {}", in(reg) four.as_ptr(), in(ymm_reg) words, options(nostack, preserves_flags));
+    }
+}
+
+/// The last four words of a row, two by two: x86 makes stores visible in order, and one of 16 aligned bytes all at once, so the
+/// very last word, which ends the claim, is seen after none of the others.
+#[cfg(not(loom))]
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn store_shared_in_order<const WORDS: usize>(row: &[AtomicU64; WORDS], words: __m256i) {
+    let four: &[AtomicU64] = &row[WORDS - VECTOR..];
+    // SAFETY: as in `store_shared`.
+    unsafe {
+        asm!(
+            "vmovdqu [{to}], {words:x}",
+            "vextracti128 [{to} + 16], {words}, 1",
+            to = in(reg) four.as_ptr(),
+            words = in(ymm_reg) words,
+            options(nostack, preserves_flags)
+        );
     }
 }
 

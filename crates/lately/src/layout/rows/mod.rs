@@ -23,7 +23,7 @@
 pub(super) mod avx2;
 pub(super) mod portable;
 #[cfg(feature = "std")]
-mod shared;
+pub(super) mod shared;
 mod turn;
 
 use alloc::vec::Vec;

@@ -17,11 +17,11 @@ use super::portable;
 use super::turn::{Moment, Stamp, Turn};
 use super::{row_of, rows_to_visit};
 use crate::layout::atomic::AtomicWords;
-use crate::layout::kernel::Kernel;
+use crate::layout::kernel::{Kernel, Portable};
 use crate::layout::shared::{SharedSegments, View};
 use crate::ring::{Age, Ring};
 use crate::shape::RowShape;
-use crate::sync::{AtomicU64, Ordering, wait_a_moment};
+use crate::sync::{AtomicU64, Ordering, wait_for};
 
 /// The last bit of a row.
 const CLAIM: u64 = 1 << 63;
@@ -65,53 +65,52 @@ impl<'a, const WORDS: usize> SharedRowsRef<'a, WORDS> {
         Moment { turn, stamp: Stamp::of_generation(ring.generation()) }
     }
 
-    /// Claims a row; whoever has it brings it back with [`Claimed::store`].
+    /// Changes a row that nobody else writes to meanwhile, by what `change` makes of it.
     #[inline(always)]
-    fn claim(&self, place: usize, view: &mut View<'_>) -> (Claimed<'a, WORDS>, Moment<'a, WORDS>) {
+    fn claim_and<K: Kernel, T>(
+        &self,
+        kernel: K,
+        place: usize,
+        view: &mut View<'_>,
+        change: impl FnOnce(&mut [u64; WORDS], Moment<'a, WORDS>) -> T,
+    ) -> T {
         let row = &self.rows[place];
         let last = claim(&row[WORDS - 1]);
         view.is_current();
-        (Claimed { row, words: load(row, last) }, self.moment(&view.ring))
-    }
-}
-
-/// A row that others do not write to, and what it is to become.
-struct Claimed<'a, const WORDS: usize> {
-    row: &'a [AtomicU64; WORDS],
-    words: [u64; WORDS],
-}
-
-impl<const WORDS: usize> Claimed<'_, WORDS> {
-    /// The last word, which ends the claim, is stored last.
-    #[inline(always)]
-    fn store(self) {
-        for (word, &bits) in self.row[..WORDS - 1].iter().zip(&self.words) {
-            word.store(bits, Ordering::Relaxed);
-        }
-        self.row[WORDS - 1].store(self.words[WORDS - 1], Ordering::Release);
+        let mut words = kernel.load(row, last);
+        let answer = change(&mut words, self.moment(&view.ring));
+        kernel.store(row, &words);
+        answer
     }
 }
 
 /// Claims a row by its last word, and returns that.
 #[inline(always)]
 fn claim(last: &AtomicU64) -> u64 {
-    let mut tries = 0;
-    loop {
-        let found = last.load(Ordering::Relaxed);
-        if found & CLAIM == 0
-            && last.compare_exchange(found, found | CLAIM, Ordering::SeqCst, Ordering::Relaxed).is_ok()
-        {
-            return found;
-        }
-        wait_a_moment(tries);
-        tries += 1;
-    }
+    try_claim(last).unwrap_or_else(|| wait_for(|| try_claim(last)))
+}
+
+#[inline(always)]
+fn try_claim(last: &AtomicU64) -> Option<u64> {
+    let found = last.load(Ordering::Relaxed);
+    let is_free = found & CLAIM == 0;
+    (is_free && last.compare_exchange(found, found | CLAIM, Ordering::SeqCst, Ordering::Relaxed).is_ok())
+        .then_some(found)
 }
 
 /// The row, with its last word as it was read before.
 #[inline(always)]
-fn load<const WORDS: usize>(row: &[AtomicU64; WORDS], last: u64) -> [u64; WORDS] {
+pub(crate) fn load<const WORDS: usize>(row: &[AtomicU64; WORDS], last: u64) -> [u64; WORDS] {
     core::array::from_fn(|word| if word == WORDS - 1 { last } else { row[word].load(Ordering::Acquire) })
+}
+
+/// A row, its last word stored last: it ends the claim.
+#[inline(always)]
+pub(crate) fn store<const WORDS: usize>(row: &[AtomicU64; WORDS], words: &[u64; WORDS]) {
+    for (word, &bits) in row[..WORDS - 1].iter().zip(words) {
+        word.store(bits, Ordering::Relaxed);
+    }
+    row[WORDS - 1].store(words[WORDS - 1], Ordering::Release);
 }
 
 impl<const WORDS: usize> SharedSegments for SharedRowsRef<'_, WORDS> {
@@ -130,7 +129,7 @@ impl<const WORDS: usize> SharedSegments for SharedRowsRef<'_, WORDS> {
         view.is_current();
         let row = &self.rows[place];
         loop {
-            let words = load(row, row[WORDS - 1].load(Ordering::Acquire));
+            let words = kernel.load(row, row[WORDS - 1].load(Ordering::Acquire));
             if kernel.contains(&words, item, self.moment(&view.ring)) {
                 return true;
             }
@@ -142,17 +141,12 @@ impl<const WORDS: usize> SharedSegments for SharedRowsRef<'_, WORDS> {
 
     #[inline(always)]
     fn insert<K: Kernel>(&self, kernel: K, item: u64, place: usize, view: &mut View<'_>) {
-        let (mut claimed, now) = self.claim(place, view);
-        kernel.insert(&mut claimed.words, item, now);
-        claimed.store();
+        self.claim_and(kernel, place, view, |row, now| kernel.insert(row, item, now));
     }
 
     #[inline(always)]
     fn check_and_insert<K: Kernel>(&self, kernel: K, item: u64, place: usize, view: &mut View<'_>) -> bool {
-        let (mut claimed, now) = self.claim(place, view);
-        let seen = kernel.check_and_insert(&mut claimed.words, item, now);
-        claimed.store();
-        seen
+        self.claim_and(kernel, place, view, |row, now| kernel.check_and_insert(row, item, now))
     }
 
     fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool {
@@ -166,9 +160,7 @@ impl<const WORDS: usize> SharedSegments for SharedRowsRef<'_, WORDS> {
 
     fn keep_house(&self, view: &mut View<'_>) {
         for place in rows_to_visit(view.ring.generation(), self.rows.len()) {
-            let (mut claimed, now) = self.claim(place, view);
-            portable::refresh(&mut claimed.words, now);
-            claimed.store();
+            self.claim_and(Portable, place, view, portable::refresh);
         }
     }
 

@@ -7,6 +7,8 @@ use crate::shape::RowShape;
 const STEPS: usize = 6;
 /// Doublings that reach a run of 16 parts, which is what most shapes need.
 const COMMON_STEPS: usize = 4;
+/// Parts that a row can have, whose answers fit into a word; and so at most as many segments.
+const MAX_PARTS: usize = 63;
 
 /// When a row was last written: the generation, modulo 2^15. It lies in the upper bits of the row's last word, below the
 /// topmost bit, which is the claim of a thread that is writing to the row (`shared`).
@@ -47,13 +49,14 @@ pub(crate) struct Turn<const WORDS: usize> {
     pub(super) ages: [u64; WORDS],
     /// All ones where the segment's age is below k: what an insert may write.
     pub(super) active: [u64; WORDS],
+    /// By how many generations a row is behind: the parts, by place, of the segments that mean something in it. The others
+    /// have begun a new life, or are the stamp or unused bits, which may look like a match.
+    live: [u64; MAX_PARTS + 1],
     segments: u32,
     parts: u32,
     /// The newest segment's first part, and all parts that are not before it.
     newest_part: u32,
     parts_from_newest: u32,
-    /// All k + l segments' parts, from bit 0.
-    all_parts: u64,
     /// The first parts of the segments at which a run of k may begin: ages 0 to l.
     starts: u64,
     /// Shifts that reduce a run of k * b ones to its first; see [`Moment::reports`].
@@ -67,16 +70,18 @@ impl<const WORDS: usize> Turn<WORDS> {
         let mut turn = Self {
             ages: [u64::MAX; WORDS],
             active: [0; WORDS],
+            live: [0; MAX_PARTS + 1],
             segments,
             parts,
             newest_part,
             parts_from_newest: segments * parts - newest_part,
-            all_parts: (1 << (segments * parts)) - 1,
             starts: (0..=ring.window_generations()).fold(0, |starts, age| starts | 1 << (age * parts)),
             steps: steps_to(ring.required_matches() * parts),
         };
         for age in ring.ages() {
             let first = ring.position_of(age).index() as u32 * parts;
+            let all_parts = ((1 << parts) - 1) << first;
+            turn.live[..=age.0 as usize].iter_mut().for_each(|live| *live |= all_parts);
             for part in first..first + parts {
                 turn.set_part(shape, part, age, age.0 < ring.required_matches());
             }
@@ -115,10 +120,8 @@ impl<const WORDS: usize> Moment<'_, WORDS> {
     #[inline]
     fn by_age(&self, matching: u64, staleness: u32) -> u64 {
         let turn = self.turn;
-        // The stamp and unused bits may look like a match.
-        let matching = matching & turn.all_parts;
-        let rotated = matching >> turn.newest_part | matching << turn.parts_from_newest;
-        rotated & (u64::MAX << (staleness * turn.parts))
+        let matching = matching & turn.live[staleness as usize % turn.live.len()];
+        matching >> turn.newest_part | matching << turn.parts_from_newest
     }
 
     /// Whether k consecutive segments match: k * b ones in a row, the first of them the first part of a segment.
