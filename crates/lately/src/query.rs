@@ -2,18 +2,26 @@
 
 use crate::ring::{Age, Ring};
 
+/// Segments that can be asked one by one. Implementations must be `#[inline(always)]`, see `kernel::Work`; closures would
+/// not be, always.
+pub(crate) trait Matches {
+    /// Whether the segment of this age matches the item.
+    fn matches_at(&self, item: u64, ring: &Ring, age: Age) -> bool;
+}
+
 /// The paper's query (section 4.4, algorithm 1): does any run of k consecutive ages match?
 ///
 /// It starts at age l and, on a miss, jumps k ages towards the newest: every run of k ages that could still
 /// succeed must contain the age it lands on. `previous` remembers the matches found just beyond the jump, so a run
 /// that reaches them is complete without probing them again.
-#[inline]
-pub(crate) fn is_reported(ring: &Ring, mut matches: impl FnMut(Age) -> bool) -> bool {
+#[inline(always)]
+#[allow(clippy::inline_always)] // see `kernel::Work`: what is not inlined is not compiled for the kernel
+pub(crate) fn is_reported(segments: &impl Matches, item: u64, ring: &Ring) -> bool {
     let needed = ring.required_matches();
     let mut age = ring.window_generations();
     let (mut previous, mut current) = (0, 0);
     loop {
-        if matches(Age(age)) {
+        if segments.matches_at(item, ring, Age(age)) {
             current += 1;
             age += 1;
             if previous + current == needed {
@@ -60,15 +68,28 @@ mod tests {
         (0..=ring.window_generations()).any(|j| (j..j + ring.required_matches()).all(|age| matches(Age(age))))
     }
 
+    /// The item is the pattern of its matches.
+    struct Pattern;
+
+    impl Matches for Pattern {
+        fn matches_at(&self, pattern: u64, _ring: &Ring, age: Age) -> bool {
+            pattern >> age.0 & 1 == 1
+        }
+    }
+
     #[test]
     fn the_jumping_query_agrees_with_a_linear_scan_on_every_pattern_of_matches() {
         for k in 1..=7 {
             for l in 1..=7 {
                 let ring = Ring::new(k, l);
-                for pattern in 0_u32..1 << (k + l) {
-                    let matches = |age: Age| pattern >> age.0 & 1 == 1;
+                for pattern in 0_u64..1 << (k + l) {
+                    let matches = |age: Age| Pattern.matches_at(pattern, &ring, age);
                     let expected = is_reported_by_scan(&ring, matches);
-                    assert_eq!(is_reported(&ring, matches), expected, "k={k} l={l} pattern={pattern:b}");
+                    assert_eq!(
+                        is_reported(&Pattern, pattern, &ring),
+                        expected,
+                        "k={k} l={l} pattern={pattern:b}"
+                    );
                     assert_eq!(newest_run(&ring, matches).is_some(), expected);
                 }
             }

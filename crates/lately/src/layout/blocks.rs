@@ -16,7 +16,7 @@ use super::bits::{Words, WordsMut, count_ones};
 use super::kernel::Kernel;
 use super::{Query, Segments, Update};
 use crate::hash::{reduce, remix};
-use crate::query;
+use crate::query::{Matches, is_reported};
 use crate::ring::{Age, Ring, RingPosition};
 
 /// `W` is the memory: owned, or borrowed for a call or a batch.
@@ -87,28 +87,32 @@ impl<W> Blocks<W> {
     /// the start of the memory.
     #[inline(always)]
     fn bits(&self, item: u64, position: RingPosition) -> impl Iterator<Item = u64> + use<W> {
-        let start = self.block_start(item, position) as u64 * 64;
-        let choice = remix(item, 2 * position.index() as u64 + 1);
-        let part_bits = u64::from(self.part_bits());
-        let choice_bits = part_bits.ilog2();
-        (0..self.bits_per_block).map(move |part| {
-            start + u64::from(part) * part_bits + (choice >> (part * choice_bits) & (part_bits - 1))
+        let mut part_start = self.block_start(item, position) as u64 * 64;
+        let mut choice = remix(item, 2 * position.index() as u64 + 1);
+        // A block's and a part's sizes are powers of two; a division here would cost as much as the rest.
+        let choice_bits = self.block_bits.ilog2() - self.bits_per_block.ilog2();
+        (0..self.bits_per_block).map(move |_| {
+            let bit = part_start + (choice & ((1 << choice_bits) - 1));
+            part_start += 1 << choice_bits;
+            choice >>= choice_bits;
+            bit
         })
     }
 }
 
-impl<W: Words> Blocks<W> {
+impl<W: Words> Matches for Blocks<W> {
     #[inline(always)]
-    pub(super) fn matches_at(&self, item: u64, ring: &Ring, age: Age) -> bool {
-        self.bits(item, ring.position_of(age))
-            .all(|bit| self.words.word((bit / 64) as usize) >> (bit % 64) & 1 == 1)
+    fn matches_at(&self, item: u64, ring: &Ring, age: Age) -> bool {
+        // They are in one cache line: looking at all of them is faster than deciding after each whether to go on.
+        let bits = self.bits(item, ring.position_of(age));
+        bits.fold(1, |all, bit| all & self.words.word((bit / 64) as usize) >> (bit % 64)) & 1 == 1
     }
 }
 
 impl<W: Words> Query for Blocks<W> {
     #[inline(always)]
     fn contains<K: Kernel>(&self, _kernel: K, item: u64, _place: usize, ring: &Ring) -> bool {
-        query::is_reported(ring, |age| self.matches_at(item, ring, age))
+        is_reported(self, item, ring)
     }
 
     /// All the blocks an insert writes, and those where a query begins and where it goes after a miss.

@@ -18,6 +18,7 @@ use super::kernel::Kernel;
 use super::rows::SharedRows;
 use super::slices::Slices;
 use super::{Memory, Query, Update};
+use crate::query::Matches;
 use crate::ring::{Age, Ring};
 use crate::sync::{AtomicU64, Ordering, sequential};
 

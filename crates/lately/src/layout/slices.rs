@@ -16,7 +16,7 @@ use super::bits::{Words, WordsMut, count_ones};
 use super::kernel::Kernel;
 use super::{Query, Segments, Update};
 use crate::hash::{reduce, remix};
-use crate::query;
+use crate::query::{Matches, is_reported};
 use crate::ring::{Age, Ring, RingPosition};
 
 /// `W` is the memory: owned, or borrowed for a call or a batch.
@@ -84,9 +84,9 @@ impl Slices {
     }
 }
 
-impl<W: Words> Slices<W> {
+impl<W: Words> Matches for Slices<W> {
     #[inline(always)]
-    pub(super) fn matches_at(&self, item: u64, ring: &Ring, age: Age) -> bool {
+    fn matches_at(&self, item: u64, ring: &Ring, age: Age) -> bool {
         self.bits(item, ring.position_of(age))
             .all(|bit| self.words.word((bit / 64) as usize) >> (bit % 64) & 1 == 1)
     }
@@ -95,7 +95,7 @@ impl<W: Words> Slices<W> {
 impl<W: Words> Query for Slices<W> {
     #[inline(always)]
     fn contains<K: Kernel>(&self, _kernel: K, item: u64, _place: usize, ring: &Ring) -> bool {
-        query::is_reported(ring, |age| self.matches_at(item, ring, age))
+        is_reported(self, item, ring)
     }
 
     /// All the words an insert writes, and the first a query reads.
