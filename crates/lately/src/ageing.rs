@@ -128,29 +128,41 @@ impl Ageing {
     /// Moves the clock and returns the starts of the generations to enter, oldest first; never more than the ring
     /// has segments, because by then nothing older is left.
     pub(crate) fn advance_clock(&mut self, now_ms: u64, ring: &Ring) -> impl Iterator<Item = u64> + use<> {
+        let left = self.generations_left(now_ms, ring);
         let clock = self.generation_clock(ring);
-        let left = clock.map_or(0..0, |clock| self.generations_left(now_ms, clock, ring));
+        if clock.is_some() {
+            self.set_clock(now_ms);
+        }
         // Each generation left is one entered; counted so, the last generation there is causes no overflow.
         left.filter_map(move |generation| clock.map(|clock| clock.end_of(generation)))
     }
 
-    fn generations_left(&mut self, now_ms: u64, clock: GenerationClock, ring: &Ring) -> Range<u64> {
+    /// How many shifts telling the time would make.
+    pub(crate) fn shifts_until(&self, now_ms: u64, ring: &Ring) -> u32 {
+        let left = self.generations_left(now_ms, ring);
+        // Never more than the ring has segments.
+        (left.end - left.start) as u32
+    }
+
+    fn generations_left(&self, now_ms: u64, ring: &Ring) -> Range<u64> {
+        match (self.generation_clock(ring), self.latest_ms) {
+            (Some(clock), Some(latest)) if now_ms > latest => {
+                let (from, to) = (clock.generation_at(latest), clock.generation_at(now_ms));
+                from.max(to.saturating_sub(u64::from(ring.segments())))..to
+            }
+            _ => 0..0,
+        }
+    }
+
+    fn set_clock(&mut self, now_ms: u64) {
         match self.latest_ms {
             None => {
                 // What was inserted before the clock was set counts as inserted now.
                 self.starts.iter_mut().for_each(|start| start.millis = now_ms);
                 self.latest_ms = Some(now_ms);
-                0..0
             }
-            Some(latest) if now_ms < latest => {
-                self.backward_steps += 1;
-                0..0
-            }
-            Some(latest) => {
-                self.latest_ms = Some(now_ms);
-                let (from, to) = (clock.generation_at(latest), clock.generation_at(now_ms));
-                from.max(to.saturating_sub(u64::from(ring.segments())))..to
-            }
+            Some(latest) if now_ms < latest => self.backward_steps += 1,
+            Some(_) => self.latest_ms = Some(now_ms),
         }
     }
 

@@ -13,7 +13,7 @@ use crate::layout::{Memory, whichever};
 use crate::plan::{Dimensions, Plan};
 use crate::query;
 use crate::ring::Ring;
-use crate::statistics::Statistics;
+use crate::statistics::Counters;
 
 /// A sliding-window Bloom filter: answers "have I seen this lately?" in fixed memory.
 ///
@@ -104,7 +104,7 @@ impl Filter {
     /// never reads a clock itself.
     ///
     /// Time does not run backwards: an earlier `now_ms` counts as the latest seen, and is counted in
-    /// [`Statistics::backward_steps`]. Until the first call the clock is unset, and items inserted before it count
+    /// [`Counters::backward_steps`]. Until the first call the clock is unset, and items inserted before it count
     /// as inserted at that first time. However long the gap, at most k + l shifts are made. Count windows have no
     /// clock and ignore the call.
     ///
@@ -194,9 +194,16 @@ impl Filter {
         self.instructions = Instructions::Portable;
     }
 
-    /// What the filter has been through and what its bits say now. Reads all of its memory.
-    pub fn statistics(&self) -> Statistics {
-        Statistics::of(self)
+    /// Bytes on the heap; fixed since construction.
+    pub fn memory_bytes(&self) -> u64 {
+        self.dimensions.memory_bytes
+    }
+
+    /// What the filter has counted. Unlike [`statistics`](Self::statistics), this reads none of its memory.
+    pub fn counters(&self) -> Counters {
+        let Ageing { inserts, backward_steps, overloaded_generations, .. } = self.ageing;
+        let generation = self.ring.generation();
+        Counters { inserts, generation, backward_steps, overloaded_generations }
     }
 }
 

@@ -69,6 +69,7 @@ extern crate alloc;
 extern crate std;
 
 mod ageing;
+mod as_of;
 mod batch;
 mod builder;
 mod error;
@@ -94,6 +95,7 @@ mod sync;
 mod window;
 
 pub use ageing::AgeRange;
+pub use as_of::AsOf;
 pub use builder::Builder;
 pub use error::{ConfigError, SnapshotError};
 #[cfg(feature = "std")]
@@ -105,7 +107,7 @@ pub use shape::{Layout, MAX_PARTS, MAX_SEGMENTS, Segment, Shape};
 #[cfg(feature = "std")]
 pub use shared::SharedFilter;
 pub use snapshot::FORMAT_VERSION;
-pub use statistics::Statistics;
+pub use statistics::{Counters, Statistics};
 pub use window::{Overload, Window};
 
 /// The documents' examples are tests too.

@@ -84,8 +84,13 @@ impl Ring {
     }
 
     /// All ages, newest first.
-    pub(crate) fn ages(&self) -> impl Iterator<Item = Age> + use<> {
+    pub(crate) fn ages(&self) -> impl DoubleEndedIterator<Item = Age> + use<> {
         (0..self.segments()).map(Age)
+    }
+
+    /// Which age a segment has now that will have `age` after so many shifts; `None` if it will have begun a new life.
+    pub(crate) fn age_before(age: Age, shifts: u32) -> Option<Age> {
+        age.0.checked_sub(shifts).map(Age)
     }
 
     /// The ages that an insert writes, newest first.

@@ -7,14 +7,14 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::ageing::{Ageing, GenerationStart};
 use crate::error::SnapshotError;
 use crate::filter::Filter;
 use crate::hash::HashFunction;
 use crate::layout;
-use crate::plan::{Dimensions, MAX_WINDOW};
+use crate::plan::{Dimensions, MAX_WINDOW, Plan};
 use crate::ring::{Age, Ring};
 use crate::shape::{MAX_SEGMENTS, Segment, Shape};
 use crate::window::{Overload, Window};
@@ -42,8 +42,7 @@ impl Filter {
     /// # Ok::<(), lately::ConfigError>(())
     /// ```
     pub fn to_bytes(&self) -> Vec<u8> {
-        let words = self.memory.segments().words().len();
-        let mut bytes = Vec::with_capacity(snapshot_bytes(self.ageing.starts.len(), words));
+        let mut bytes = Vec::with_capacity(snapshot_bytes(self.ageing.starts.len(), self.words().len()));
         let written: Result<(), Infallible> = self.write_snapshot(|piece| {
             bytes.extend_from_slice(piece);
             Ok(())
@@ -52,16 +51,34 @@ impl Filter {
         bytes
     }
 
-    /// The snapshot in pieces, so that nobody has to hold a second copy of the filter.
-    pub(crate) fn write_snapshot<E>(&self, mut sink: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+    /// The length of the snapshot, in bytes.
+    pub fn snapshot_len(&self) -> u64 {
+        snapshot_bytes(self.ageing.starts.len(), self.words().len()) as u64
+    }
+
+    /// The snapshot in pieces of at most 64 KiB, so that nobody has to hold a second copy of the filter. Stops at the
+    /// sink's first error.
+    ///
+    /// # Errors
+    /// The sink's.
+    ///
+    /// ```
+    /// let filter = lately::Filter::builder().window(100).false_positive_rate(1e-3).build()?;
+    /// let mut bytes = Vec::new();
+    /// filter.write_snapshot(|piece| -> Result<(), ()> { Ok(bytes.extend_from_slice(piece)) }).unwrap();
+    /// assert_eq!(bytes, filter.to_bytes());
+    /// # Ok::<(), lately::ConfigError>(())
+    /// ```
+    pub fn write_snapshot<E>(&self, mut sink: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         let mut checksum = Xxh3::new();
         let mut checked = |piece: &[u8]| {
             checksum.update(piece);
             sink(piece)
         };
-        checked(&self.snapshot_head())?;
+        let Self { dimensions, hash_function, ring, ageing, .. } = self;
+        checked(&head(dimensions, *hash_function, ring, ageing))?;
         let mut piece = Writer(Vec::with_capacity(PIECE_WORDS * 8));
-        for words in self.memory.segments().words().chunks(PIECE_WORDS) {
+        for words in self.words().chunks(PIECE_WORDS) {
             piece.0.clear();
             words.iter().for_each(|&word| piece.u64(word));
             checked(&piece.0)?;
@@ -69,53 +86,69 @@ impl Filter {
         sink(&checksum.digest().to_le_bytes())
     }
 
-    /// Everything before the words.
-    fn snapshot_head(&self) -> Vec<u8> {
-        let Self { dimensions, hash_function, ring, ageing, .. } = self;
-        let mut out = Writer(Vec::with_capacity(snapshot_bytes(ageing.starts.len(), 0)));
-        out.0.extend_from_slice(&MAGIC);
-        out.u32(FORMAT_VERSION);
-        let (layout, b, block_bits, row_bytes) = match dimensions.shape.segment {
-            Segment::Slices { parts } => (1, parts, 0, 0),
-            Segment::Blocks { block_bits, bits_per_block } => (2, bits_per_block, block_bits, 0),
-            Segment::Rows { row_bytes, parts } => (3, parts, 0, row_bytes),
-        };
-        out.u32(layout);
-        out.u32(dimensions.shape.required_matches);
-        out.u32(dimensions.shape.window_generations);
-        out.u32(b);
-        out.u32(block_bits);
-        out.u32(row_bytes);
-        out.u32(0);
-        out.u64(dimensions.cells);
-        out.u64(dimensions.items_per_generation);
-        let (kind, overload, span_ms) = match dimensions.window {
-            Window::Count { .. } => (1, 0, 0),
-            Window::Time { span_ms, overload: Overload::KeepWindow, .. } => (2, 1, span_ms),
-            Window::Time { span_ms, overload: Overload::KeepRate, .. } => (2, 2, span_ms),
-        };
-        out.u32(kind);
-        out.u32(overload);
-        out.u64(dimensions.window.items());
-        out.u64(span_ms);
-        let (hash, key) = match *hash_function {
-            HashFunction::Xxh3 { seed } => (1, u128::from(seed)),
-            HashFunction::SipHash13 { key } => (2, u128::from_le_bytes(key)),
-        };
-        out.u32(hash);
-        out.u32(u32::from(ageing.latest_ms.is_some()));
-        out.0.extend_from_slice(&key.to_le_bytes());
-        out.u64(ageing.inserts);
-        out.u64(ring.generation());
-        out.u64(ageing.now_or_zero());
-        out.u64(ageing.backward_steps);
-        out.u64(ageing.overloaded_generations);
-        debug_assert_eq!(out.0.len(), HEADER_BYTES);
-        for start in &ageing.starts {
-            out.u64(start.inserts);
-            out.u64(start.millis);
+    /// All of the snapshot but the words: a few hundred bytes from which [`from_blueprint`](Self::from_blueprint) builds a
+    /// filter of exactly these dimensions, planner or not. With [`words`](Self::words) it is the whole filter; of a
+    /// filter that is as new, the words are all zero.
+    ///
+    /// ```
+    /// use lately::Filter;
+    ///
+    /// let filter = Filter::builder().window(1_000_000).false_positive_rate(1e-3).build()?;
+    /// let blueprint = filter.blueprint();
+    /// assert!(blueprint.len() < 1000);
+    /// assert!(Filter::from_blueprint(&blueprint).expect("just written") == filter);
+    /// # Ok::<(), lately::ConfigError>(())
+    /// ```
+    pub fn blueprint(&self) -> Vec<u8> {
+        with_checksum(head(&self.dimensions, self.hash_function, &self.ring, &self.ageing))
+    }
+
+    /// The filter that [`blueprint`](Self::blueprint) was called on, its words all zero.
+    ///
+    /// # Errors
+    /// If the bytes are not exactly one undamaged blueprint of a version this build reads, or the memory cannot be had.
+    /// Unlike a snapshot, a blueprint of a few bytes may ask for any amount.
+    pub fn from_blueprint(bytes: &[u8]) -> Result<Self, SnapshotError> {
+        let mut input = Reader(bytes);
+        let head = Head::read(
+            bytes.len() as u64,
+            |_| 0,
+            |piece| -> Result<(), SnapshotError> {
+                input.fill(piece);
+                Ok(())
+            },
+        )?;
+        let (content, _) = bytes.split_at(bytes.len() - CHECKSUM_BYTES);
+        check_checksum(input.u64(), xxh3_64(content))?;
+        let mut filter = head.build()?;
+        head.restore_ageing(&mut filter.ageing, &filter.ring)?;
+        filter.memory.segments_mut().ring_was_set(&filter.ring);
+        Ok(filter)
+    }
+
+    /// The memory of the segments, word by word as in a snapshot.
+    pub fn words(&self) -> &[u64] {
+        self.memory.segments().words()
+    }
+
+    /// Overwrites the words from `first` on, for example with those of a filter of the same [`blueprint`](Self::blueprint).
+    ///
+    /// # Errors
+    /// If there are not so many words, or bits are set that no filter sets. Nothing is changed then.
+    pub fn set_words(&mut self, first: usize, words: &[u64]) -> Result<(), SnapshotError> {
+        let segments = self.memory.segments_mut();
+        let all = segments.words().len();
+        let end = first.saturating_add(words.len());
+        if end > all {
+            return Err(SnapshotError::TrailingBytes { extra: (end - all.max(first)) as u64 * 8 });
         }
-        out.0
+        let before = segments.words()[first..end].to_vec();
+        segments.words_mut()[first..end].copy_from_slice(words);
+        if segments.words_are_valid(first..end) {
+            return Ok(());
+        }
+        segments.words_mut()[first..end].copy_from_slice(&before);
+        Err(SnapshotError::UnusedBits)
     }
 
     /// The filter that [`to_bytes`](Self::to_bytes) was called on; it answers and goes on exactly as that one would.
@@ -126,55 +159,29 @@ impl Filter {
         let mut input = Reader(bytes);
         Self::read_snapshot(bytes.len() as u64, |piece| {
             input.fill(piece);
-            Ok(())
+            Ok::<(), SnapshotError>(())
         })
     }
 
     /// A filter from a snapshot of `len` bytes, which `fill` hands out in order, piece by piece.
-    pub(crate) fn read_snapshot(
+    ///
+    /// Nothing is allocated for the filter before the header has been found to fit `len`; who takes `len` from a
+    /// stranger should compare it with what there is.
+    ///
+    /// # Errors
+    /// As [`from_bytes`](Self::from_bytes), or those of `fill`.
+    pub fn read_snapshot<E: From<SnapshotError>>(
         len: u64,
-        mut fill: impl FnMut(&mut [u8]) -> Result<(), SnapshotError>,
-    ) -> Result<Self, SnapshotError> {
-        let truncated = |expected| SnapshotError::Truncated { expected, found: len };
+        mut fill: impl FnMut(&mut [u8]) -> Result<(), E>,
+    ) -> Result<Self, E> {
         let mut checksum = Xxh3::new();
         let mut checked = |piece: &mut [u8]| {
             fill(piece)?;
             checksum.update(piece);
-            Ok(())
+            Ok::<(), E>(())
         };
-        let mut header = [0; HEADER_BYTES];
-        let header = &mut header[..len.min(HEADER_BYTES as u64) as usize];
-        checked(header)?;
-        if !header.starts_with(&MAGIC[..header.len().min(MAGIC.len())]) {
-            return Err(SnapshotError::Magic);
-        }
-        if len < (HEADER_BYTES + CHECKSUM_BYTES) as u64 {
-            return Err(truncated((HEADER_BYTES + CHECKSUM_BYTES) as u64));
-        }
-        let mut input = Reader(&header[MAGIC.len()..]);
-        let version = input.u32();
-        if version != FORMAT_VERSION {
-            return Err(SnapshotError::Version { found: version, supported: FORMAT_VERSION });
-        }
-        let header = Header::read(&mut input)?;
-        let Dimensions { shape, cells, memory_bytes, .. } = header.dimensions;
-        // Checked before: the memory, and so the snapshot, can be counted.
-        let words = layout::words(&shape, cells).unwrap_or(0);
-        let segments = shape.segments() as usize;
-        let expected = snapshot_bytes(segments, words as usize) as u64;
-        match len.checked_sub(expected) {
-            None => return Err(truncated(expected)),
-            Some(0) => {}
-            Some(extra) => return Err(SnapshotError::TrailingBytes { extra }),
-        }
-
-        // The snapshot is as long as its header says, so the memory that is asked for here was there to hold it.
-        let mut starts = vec![0; segments * size_of::<GenerationStart>()];
-        checked(&mut starts)?;
-        let mut filter = Self::with_dimensions(header.dimensions, header.hash_function)
-            .map_err(|_| SnapshotError::Allocation { bytes: memory_bytes })?;
-        filter.ring =
-            Ring::at_generation(shape.required_matches, shape.window_generations, header.generation);
+        let head = Head::read(len, |words| words, &mut checked)?;
+        let mut filter = head.build()?;
         let mut piece = vec![0; PIECE_WORDS * 8];
         for words in filter.memory.segments_mut().words_mut().chunks_mut(PIECE_WORDS) {
             let piece = &mut piece[..words.len() * 8];
@@ -185,14 +192,144 @@ impl Filter {
         let computed = checksum.digest();
         let mut found = [0; CHECKSUM_BYTES];
         fill(&mut found)?;
-        let found = u64::from_le_bytes(found);
-        if found != computed {
-            return Err(SnapshotError::Checksum { found, computed });
-        }
-        header.restore_ageing(&mut filter.ageing, &filter.ring, &mut Reader(&starts))?;
+        check_checksum(u64::from_le_bytes(found), computed)?;
+        head.restore_ageing(&mut filter.ageing, &filter.ring)?;
         let segments = filter.memory.segments_mut();
         segments.ring_was_set(&filter.ring);
-        if segments.words_are_valid() { Ok(filter) } else { Err(SnapshotError::UnusedBits) }
+        if segments.words_are_valid(0..usize::MAX) {
+            Ok(filter)
+        } else {
+            Err(SnapshotError::UnusedBits.into())
+        }
+    }
+}
+
+impl Plan {
+    /// The [`blueprint`](Filter::blueprint) of a new filter that keeps this plan, without building it.
+    /// [`Filter::from_blueprint`] builds it without planning again.
+    pub fn blueprint(&self, hash_function: HashFunction) -> Vec<u8> {
+        let Self { window, shape, items_per_generation, cells, memory_bytes, .. } = *self;
+        let dimensions = Dimensions { window, shape, items_per_generation, cells, memory_bytes };
+        let ring = Ring::new(shape.required_matches, shape.window_generations);
+        let ageing = Ageing::new(window, items_per_generation, &ring);
+        with_checksum(head(&dimensions, hash_function, &ring, &ageing))
+    }
+}
+
+/// Everything before the words.
+fn head(dimensions: &Dimensions, hash_function: HashFunction, ring: &Ring, ageing: &Ageing) -> Vec<u8> {
+    let mut out = Writer(Vec::with_capacity(snapshot_bytes(ageing.starts.len(), 0)));
+    out.0.extend_from_slice(&MAGIC);
+    out.u32(FORMAT_VERSION);
+    let (layout, b, block_bits, row_bytes) = match dimensions.shape.segment {
+        Segment::Slices { parts } => (1, parts, 0, 0),
+        Segment::Blocks { block_bits, bits_per_block } => (2, bits_per_block, block_bits, 0),
+        Segment::Rows { row_bytes, parts } => (3, parts, 0, row_bytes),
+    };
+    out.u32(layout);
+    out.u32(dimensions.shape.required_matches);
+    out.u32(dimensions.shape.window_generations);
+    out.u32(b);
+    out.u32(block_bits);
+    out.u32(row_bytes);
+    out.u32(0);
+    out.u64(dimensions.cells);
+    out.u64(dimensions.items_per_generation);
+    let (kind, overload, span_ms) = match dimensions.window {
+        Window::Count { .. } => (1, 0, 0),
+        Window::Time { span_ms, overload: Overload::KeepWindow, .. } => (2, 1, span_ms),
+        Window::Time { span_ms, overload: Overload::KeepRate, .. } => (2, 2, span_ms),
+    };
+    out.u32(kind);
+    out.u32(overload);
+    out.u64(dimensions.window.items());
+    out.u64(span_ms);
+    let (hash, key) = match hash_function {
+        HashFunction::Xxh3 { seed } => (1, u128::from(seed)),
+        HashFunction::SipHash13 { key } => (2, u128::from_le_bytes(key)),
+    };
+    out.u32(hash);
+    out.u32(u32::from(ageing.latest_ms.is_some()));
+    out.0.extend_from_slice(&key.to_le_bytes());
+    out.u64(ageing.inserts);
+    out.u64(ring.generation());
+    out.u64(ageing.now_or_zero());
+    out.u64(ageing.backward_steps);
+    out.u64(ageing.overloaded_generations);
+    debug_assert_eq!(out.0.len(), HEADER_BYTES);
+    for start in &ageing.starts {
+        out.u64(start.inserts);
+        out.u64(start.millis);
+    }
+    out.0
+}
+
+fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
+    let checksum = xxh3_64(&bytes);
+    bytes.extend_from_slice(&checksum.to_le_bytes());
+    bytes
+}
+
+fn check_checksum(found: u64, computed: u64) -> Result<(), SnapshotError> {
+    if found == computed { Ok(()) } else { Err(SnapshotError::Checksum { found, computed }) }
+}
+
+/// Everything before the words, checked but for where generations began.
+struct Head {
+    header: Header,
+    starts: Vec<u8>,
+}
+
+impl Head {
+    /// From `len` bytes in which as many words follow as `words_that_follow` says, and a checksum.
+    fn read<E: From<SnapshotError>>(
+        len: u64,
+        words_that_follow: impl FnOnce(u64) -> u64,
+        mut fill: impl FnMut(&mut [u8]) -> Result<(), E>,
+    ) -> Result<Self, E> {
+        let truncated = |expected| SnapshotError::Truncated { expected, found: len };
+        let mut header = [0; HEADER_BYTES];
+        let header = &mut header[..len.min(HEADER_BYTES as u64) as usize];
+        fill(header)?;
+        if !header.starts_with(&MAGIC[..header.len().min(MAGIC.len())]) {
+            return Err(SnapshotError::Magic.into());
+        }
+        if len < (HEADER_BYTES + CHECKSUM_BYTES) as u64 {
+            return Err(truncated((HEADER_BYTES + CHECKSUM_BYTES) as u64).into());
+        }
+        let mut input = Reader(&header[MAGIC.len()..]);
+        let version = input.u32();
+        if version != FORMAT_VERSION {
+            return Err(SnapshotError::Version { found: version, supported: FORMAT_VERSION }.into());
+        }
+        let header = Header::read(&mut input)?;
+        let Dimensions { shape, cells, .. } = header.dimensions;
+        // Checked before: the memory, and so the snapshot, can be counted.
+        let words = words_that_follow(layout::words(&shape, cells).unwrap_or(0));
+        let segments = shape.segments() as usize;
+        let expected = snapshot_bytes(segments, words as usize) as u64;
+        match len.checked_sub(expected) {
+            None => return Err(truncated(expected).into()),
+            Some(0) => {}
+            Some(extra) => return Err(SnapshotError::TrailingBytes { extra }.into()),
+        }
+        let mut starts = vec![0; segments * size_of::<GenerationStart>()];
+        fill(&mut starts)?;
+        Ok(Self { header, starts })
+    }
+
+    /// The filter, still without words and ageing.
+    fn build(&self) -> Result<Filter, SnapshotError> {
+        let Header { dimensions, hash_function, generation, .. } = self.header;
+        let Shape { required_matches, window_generations, .. } = dimensions.shape;
+        let mut filter = Filter::with_dimensions(dimensions, hash_function)
+            .map_err(|_| SnapshotError::Allocation { bytes: dimensions.memory_bytes })?;
+        filter.ring = Ring::at_generation(required_matches, window_generations, generation);
+        Ok(filter)
+    }
+
+    fn restore_ageing(&self, ageing: &mut Ageing, ring: &Ring) -> Result<(), SnapshotError> {
+        self.header.restore_ageing(ageing, ring, &mut Reader(&self.starts))
     }
 }
 

@@ -154,6 +154,12 @@ fn header_fields_stand_where_the_document_says() {
     assert_eq!([start(0), start(1), start(2), start(3)], [(15, 1_200), (15, 1_100), (13, 1_000), (0, 1_000)]);
     let content = bytes.len() - 8;
     assert_eq!(parsed.u64(content), xxhash_rust::xxh3::xxh3_64(&bytes[..content]));
+    // A blueprint: all before the words, and a checksum of that.
+    let head = 144 + 16 * 10;
+    let blueprint = filter.blueprint();
+    assert_eq!(blueprint.len(), head + 8);
+    assert_eq!(blueprint[..head], bytes[..head]);
+    assert_eq!(Parsed(&blueprint).u64(head), xxhash_rust::xxh3::xxh3_64(&bytes[..head]));
 }
 
 #[test]

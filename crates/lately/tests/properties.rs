@@ -128,6 +128,32 @@ impl Pair {
         Ok(())
     }
 
+    /// Asking about a later time is telling a copy the time and asking that.
+    fn check_as_of(&self, later_ms: u64) -> Result<(), TestCaseError> {
+        let now_ms = self.now_ms + later_ms;
+        let mut told = self.filter.clone();
+        told.advance_to(now_ms);
+        let as_of = self.filter.as_of(now_ms);
+        for number in 0..300 {
+            prop_assert_eq!(
+                as_of.contains(item(number)),
+                told.contains(item(number)),
+                "{} at {}",
+                number,
+                now_ms
+            );
+            prop_assert_eq!(
+                as_of.age_of(item(number)),
+                told.age_of(item(number)),
+                "{} at {}",
+                number,
+                now_ms
+            );
+        }
+        prop_assert_eq!(as_of.statistics(), told.statistics());
+        Ok(())
+    }
+
     fn check(&self) -> Result<(), TestCaseError> {
         for number in self.guaranteed() {
             prop_assert!(self.filter.contains(item(number)), "{number} is lost");
@@ -177,6 +203,30 @@ proptest! {
         let overload = if keep_rate { Overload::KeepRate } else { Overload::KeepWindow };
         let window = with_shape(&shape).time_window(Duration::from_millis(span), capacity).overload(overload);
         run(window.build().unwrap(), &operations)?;
+    }
+
+    #[test]
+    fn asking_about_a_later_time_is_telling_a_copy_and_asking_that(
+        shape in shape(),
+        span in 14..2_000_u64,
+        is_timed in any::<bool>(),
+        operations in prop::collection::vec(operation(), 1..40),
+        later in prop::collection::vec(prop_oneof![0..100_u64, 0..3_000_u64, Just(1 << 40)], 1..4),
+    ) {
+        let builder = with_shape(&shape);
+        let builder = if is_timed {
+            builder.time_window(Duration::from_millis(span), 100)
+        } else {
+            builder.window(100)
+        };
+        let mut pair = Pair::new(builder.build().unwrap());
+        pair.check_as_of(later[0])?;
+        for operation in &operations {
+            pair.apply(operation)?;
+        }
+        for later_ms in later {
+            pair.check_as_of(later_ms)?;
+        }
     }
 
     #[test]

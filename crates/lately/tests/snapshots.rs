@@ -55,6 +55,71 @@ fn what_is_restored_is_what_was_saved() {
 }
 
 #[test]
+fn a_blueprint_and_the_words_are_the_filter() {
+    for filter in filters() {
+        let blueprint = filter.blueprint();
+        let mut copy = Filter::from_blueprint(&blueprint).unwrap();
+        assert_eq!((copy.counters(), copy.plan()), (filter.counters(), filter.plan()));
+        assert!(copy.words().iter().all(|&word| word == 0));
+        // Pieces that are whole segments or rows of no shape.
+        let pieces = filter.words().chunks(7).enumerate();
+        pieces.for_each(|(number, piece)| copy.set_words(number * 7, piece).unwrap());
+        assert!(copy == filter);
+        copy.insert("goes on");
+        let planned = Filter::from_blueprint(&filter.plan().blueprint(filter.hash_function())).unwrap();
+        let mut cleared = filter.clone();
+        cleared.clear();
+        assert!(planned == cleared);
+    }
+}
+
+#[test]
+fn a_blueprint_that_is_damaged_or_no_blueprint_is_refused() {
+    for filter in filters() {
+        let mut blueprint = filter.blueprint();
+        for length in 0..blueprint.len() {
+            let error = Filter::from_blueprint(&blueprint[..length]).unwrap_err();
+            assert!(matches!(error, SnapshotError::Truncated { .. }), "{length}: {error}");
+        }
+        for bit in 0..blueprint.len() * 8 {
+            blueprint[bit / 8] ^= 1 << (bit % 8);
+            assert!(Filter::from_blueprint(&blueprint).is_err(), "bit {bit} flipped");
+            blueprint[bit / 8] ^= 1 << (bit % 8);
+        }
+        assert!(Filter::from_bytes(&blueprint).is_err(), "a blueprint is no snapshot");
+        let error = Filter::from_blueprint(&filter.to_bytes()).unwrap_err();
+        assert!(matches!(error, SnapshotError::TrailingBytes { .. }), "a snapshot is no blueprint: {error}");
+        blueprint[40..48].copy_from_slice(&u64::to_le_bytes(1 << 50));
+        let error = Filter::from_blueprint(&with_right_checksum(blueprint)).unwrap_err();
+        assert!(matches!(error, SnapshotError::Allocation { .. } | SnapshotError::Field { .. }), "{error}");
+    }
+}
+
+#[test]
+fn words_beyond_the_end_and_bits_that_no_filter_sets_are_refused_and_nothing_changes() {
+    for filter in filters() {
+        let words = filter.words().len();
+        let mut copy = filter.clone();
+        for (first, count) in [(words, 1), (0, words + 1), (words - 1, 2), (usize::MAX, 1), (1 << 60, 0)] {
+            let error = copy.set_words(first, &vec![0; count]).unwrap_err();
+            assert!(matches!(error, SnapshotError::TrailingBytes { .. }), "{first} {count}: {error}");
+        }
+        copy.set_words(words, &[]).unwrap();
+        let ones = vec![u64::MAX; words];
+        let unused_bits = copy.set_words(0, &ones);
+        let mut bytes = filter.to_bytes();
+        let end = bytes.len() - 8;
+        bytes[end - words * 8..end].fill(0xff);
+        let decoded = Filter::from_bytes(&with_right_checksum(bytes));
+        assert_eq!(unused_bits.is_err(), decoded.is_err(), "{filter:?}");
+        if unused_bits.is_err() {
+            assert!(copy == filter);
+            assert!(copy.set_words(words - 1, &[u64::MAX]).is_err() && copy == filter);
+        }
+    }
+}
+
+#[test]
 fn a_snapshot_cut_off_at_any_length_is_refused() {
     for filter in filters() {
         let bytes = filter.to_bytes();

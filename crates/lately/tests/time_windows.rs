@@ -74,6 +74,27 @@ fn time_that_runs_backwards_is_counted_and_counts_as_the_latest_seen() {
 }
 
 #[test]
+fn asking_about_an_earlier_time_asks_about_the_latest_and_counts_nothing() {
+    let span = Duration::from_millis(100);
+    let mut filter = Filter::builder().time_window(span, 50).shape(2, 5).build().unwrap();
+    assert!(!filter.as_of(START).contains("a"));
+    filter.insert("before the clock was set");
+    assert_eq!(filter.as_of(START).age_of("before the clock was set").unwrap().millis, Some(0..=0));
+    assert_eq!(filter.counters(), {
+        let mut counters = lately::Counters::default();
+        counters.inserts = 1;
+        counters
+    });
+    filter.advance_to(START);
+    filter.insert("a");
+    let before = filter.clone();
+    assert!(filter.as_of(START - 1_000_000).contains("a"));
+    assert_eq!(filter.as_of(0).age_of("a").unwrap().millis, filter.age_of("a").unwrap().millis);
+    assert_eq!(filter.as_of(0).statistics(), filter.statistics());
+    assert!(filter == before && filter.counters().backward_steps == 0);
+}
+
+#[test]
 fn many_small_steps_of_time_are_one_large_step() {
     let build = || {
         let builder = Filter::builder().time_window(Duration::from_millis(997), 1_000);
@@ -322,6 +343,39 @@ fn a_count_window_has_no_clock() {
     assert!(filter == before);
     assert_eq!(filter.guaranteed_span(), None);
     assert_eq!(filter.age_of("a").unwrap().millis, None);
+}
+
+/// An estimate from a twentieth of the memory against one from all of it. About n = 200 000 / 20 items of the window fall
+/// into the sample, so counts scatter by about 1 / sqrt(n) = 1%, those of a generation by about 3%; six times that, or a
+/// fill that is off by 0.05, is impossible.
+#[test]
+fn a_sample_of_the_memory_estimates_what_all_of_it_does() {
+    for layout in LAYOUTS {
+        let builder = Filter::builder().layout(layout).false_positive_rate(1e-2);
+        let mut filter = builder.time_window(Duration::from_secs(10), 200_000).build().unwrap();
+        for number in 0..300_000 {
+            filter.advance_to(START + number / 20);
+            filter.insert(item(number));
+        }
+        // Idle time makes some of it expire.
+        for now_ms in [START + 15_000, START + 19_000, START + 23_000] {
+            let as_of = filter.as_of(now_ms);
+            let (all, sample) = (as_of.statistics(), as_of.estimate(filter.memory_bytes() / 20));
+            let close = |a: f64, b: f64| (a - b).abs() <= 0.06 * a.max(b) + 1e-12;
+            assert!(
+                close(all.estimated_distinct_items, sample.estimated_distinct_items),
+                "{layout} {now_ms}"
+            );
+            let alone = as_of.estimate_distinct_items(filter.memory_bytes() / 20);
+            assert_eq!(alone.to_bits(), sample.estimated_distinct_items.to_bits());
+            for (a, b) in all.fill_by_age.iter().zip(&sample.fill_by_age) {
+                assert!((a - b).abs() < 0.05, "{layout} {now_ms}: {a} {b}");
+            }
+            let whole = as_of.estimate(u64::MAX);
+            assert_eq!(whole, all, "all of it is no sample");
+            assert!((all.inserts, all.generation) == (sample.inserts, sample.generation));
+        }
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ use libm::log1p;
 use super::aligned::AlignedWords;
 use super::bits::{Words, WordsMut, count_ones};
 use super::kernel::Kernel;
-use super::{Query, Segments, Update};
+use super::{Query, Sample, Segments, Update};
 use crate::hash::{reduce, remix};
 use crate::query::{Matches, is_reported};
 use crate::ring::{Age, Ring, RingPosition};
@@ -44,8 +44,9 @@ impl Blocks {
         Blocks { block_bits: *block_bits, bits_per_block: *bits_per_block, blocks: *blocks, words }
     }
 
-    fn segment_words(&self, ring: &Ring, age: Age) -> &[u64] {
-        &self.words[self.segment(ring.position_of(age))]
+    fn segment_words(&self, ring: &Ring, age: Age, sample: Sample) -> &[u64] {
+        let words = sample.of(self.blocks) as usize * self.words_per_block();
+        &self.words[self.segment(ring.position_of(age))][..words]
     }
 }
 
@@ -152,14 +153,14 @@ impl Segments for Blocks {
         self.matches_at(item, ring, age)
     }
 
-    fn fill(&self, ring: &Ring, age: Age) -> f64 {
-        let segment = self.segment_words(ring, age);
+    fn fill(&self, ring: &Ring, age: Age, sample: Sample) -> f64 {
+        let segment = self.segment_words(ring, age, sample);
         let bits = segment.len() as u64 * 64;
         count_ones(segment, 0, bits) as f64 / bits as f64
     }
 
     /// A stranger picks a block evenly, then matches with the product of the fills of that block's parts.
-    fn match_probability(&self, ring: &Ring, age: Age) -> f64 {
+    fn match_probability(&self, ring: &Ring, age: Age, sample: Sample) -> f64 {
         let part_bits = u64::from(self.part_bits());
         let of_block = |block: &[u64]| -> f64 {
             (0..u64::from(self.bits_per_block))
@@ -168,15 +169,15 @@ impl Segments for Blocks {
                 })
                 .product()
         };
-        let blocks = self.segment_words(ring, age).chunks_exact(self.words_per_block());
-        blocks.map(of_block).sum::<f64>() / self.blocks as f64
+        let blocks = self.segment_words(ring, age, sample).chunks_exact(self.words_per_block());
+        blocks.map(of_block).sum::<f64>() / sample.of(self.blocks) as f64
     }
 
     /// Loads of blocks are Poisson, so the expected share of unset bits is e^(-load * b / B). A full segment says only
     /// "many": one unset bit is assumed then.
-    fn distinct_items(&self, ring: &Ring, age: Age) -> f64 {
+    fn distinct_items(&self, ring: &Ring, age: Age, sample: Sample) -> f64 {
         let bits = self.blocks as f64 * f64::from(self.block_bits);
-        -log1p(-self.fill(ring, age).min(1.0 - 1.0 / bits)) * bits / f64::from(self.bits_per_block)
+        -log1p(-self.fill(ring, age, sample).min(1.0 - 1.0 / bits)) * bits / f64::from(self.bits_per_block)
     }
 
     fn words(&self) -> &[u64] {
@@ -188,7 +189,7 @@ impl Segments for Blocks {
     }
 
     /// Every bit of a block belongs to some part.
-    fn words_are_valid(&self) -> bool {
+    fn words_are_valid(&self, _range: Range<usize>) -> bool {
         true
     }
 }

@@ -16,6 +16,8 @@ mod rows;
 pub(crate) mod shared;
 mod slices;
 
+use core::ops::Range;
+
 use aligned::AlignedWords;
 use blocks::Blocks;
 use kernel::Kernel;
@@ -62,21 +64,46 @@ pub(crate) trait Segments {
     /// Called after the ring and the words have been set to those of a snapshot, or of a new filter.
     fn ring_was_set(&mut self, _ring: &Ring) {}
     /// Share of set bits in the segment of this age.
-    fn fill(&self, ring: &Ring, age: Age) -> f64;
+    fn fill(&self, ring: &Ring, age: Age, sample: Sample) -> f64;
     /// Probability that an item never inserted matches the segment of this age, by the bits as they are.
-    fn match_probability(&self, ring: &Ring, age: Age) -> f64;
+    fn match_probability(&self, ring: &Ring, age: Age, sample: Sample) -> f64;
     /// Estimated number of distinct items written into the segment of this age.
-    fn distinct_items(&self, ring: &Ring, age: Age) -> f64;
-    /// Probability that an item never inserted is reported, by the bits as they are.
-    fn false_positive_rate(&self, ring: &Ring) -> f64 {
-        let probabilities = (0..ring.segments()).map(|age| self.match_probability(ring, Age(age)));
+    fn distinct_items(&self, ring: &Ring, age: Age, sample: Sample) -> f64;
+    /// Probability that an item never inserted is reported after so many more shifts, by the bits as they are.
+    fn false_positive_rate(&self, ring: &Ring, shifts: u32, sample: Sample) -> f64 {
+        let match_probability = |age| self.match_probability(ring, age, sample);
+        let probabilities =
+            ring.ages().map(|age| Ring::age_before(age, shifts).map_or(0.0, match_probability));
         run_probability(ring.required_matches(), probabilities)
     }
     /// Everything a snapshot has to keep.
     fn words(&self) -> &[u64];
     fn words_mut(&mut self) -> &mut [u64];
-    /// Whether the words are ones this layout can have written; a snapshot's may not be.
-    fn words_are_valid(&self) -> bool;
+    /// Whether the words are ones this layout can have written; a snapshot's may not be. Looks at the cells that have words in this range.
+    fn words_are_valid(&self, range: Range<usize>) -> bool;
+}
+
+/// How much of each segment estimates look at: a share of its cells, the first ones. Hashes choose cells evenly, so the
+/// first are as good as any.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sample(pub(crate) f64);
+
+impl Sample {
+    pub(crate) const ALL: Self = Self(1.0);
+
+    fn of(self, cells: u64) -> u64 {
+        (libm::ceil(cells as f64 * self.0) as u64).clamp(1, cells)
+    }
+}
+
+/// Of the pieces of memory that each have so many words, those that have some of the range.
+fn pieces_with<T>(
+    range: Range<usize>,
+    words: usize,
+    pieces: impl Iterator<Item = T>,
+) -> impl Iterator<Item = T> {
+    let first = range.start / words;
+    pieces.skip(first).take(range.end.div_ceil(words).saturating_sub(first))
 }
 
 /// The memory of a filter, in one of the layouts.

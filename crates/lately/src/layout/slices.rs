@@ -14,7 +14,7 @@ use libm::log1p;
 use super::aligned::AlignedWords;
 use super::bits::{Words, WordsMut, count_ones};
 use super::kernel::Kernel;
-use super::{Query, Segments, Update};
+use super::{Query, Sample, Segments, Update, pieces_with};
 use crate::hash::{reduce, remix};
 use crate::query::{Matches, is_reported};
 use crate::ring::{Age, Ring, RingPosition};
@@ -75,11 +75,12 @@ impl<W> Slices<W> {
 }
 
 impl Slices {
-    fn part_fills(&self, ring: &Ring, age: Age) -> impl Iterator<Item = f64> {
+    fn part_fills(&self, ring: &Ring, age: Age, sample: Sample) -> impl Iterator<Item = f64> {
         let segment = &self.words[self.segment(ring.position_of(age))];
+        let bits = sample.of(self.part_bits);
         (0..u64::from(self.parts)).map(move |part| {
             let from = part * self.part_bits;
-            count_ones(segment, from, from + self.part_bits) as f64 / self.part_bits as f64
+            count_ones(segment, from, from + bits) as f64 / bits as f64
         })
     }
 }
@@ -134,22 +135,22 @@ impl Segments for Slices {
         self.matches_at(item, ring, age)
     }
 
-    fn fill(&self, ring: &Ring, age: Age) -> f64 {
-        self.part_fills(ring, age).sum::<f64>() / f64::from(self.parts)
+    fn fill(&self, ring: &Ring, age: Age, sample: Sample) -> f64 {
+        self.part_fills(ring, age, sample).sum::<f64>() / f64::from(self.parts)
     }
 
-    fn match_probability(&self, ring: &Ring, age: Age) -> f64 {
-        self.part_fills(ring, age).product()
+    fn match_probability(&self, ring: &Ring, age: Age, sample: Sample) -> f64 {
+        self.part_fills(ring, age, sample).product()
     }
 
     /// From the expected fill 1 - (1 - 1/m)^n, solved for n. A full segment says only "many": one unset bit is
     /// assumed then.
-    fn distinct_items(&self, ring: &Ring, age: Age) -> f64 {
+    fn distinct_items(&self, ring: &Ring, age: Age, sample: Sample) -> f64 {
         let bits = self.part_bits as f64;
         if self.part_bits == 1 {
-            return self.fill(ring, age);
+            return self.fill(ring, age, sample);
         }
-        log1p(-self.fill(ring, age).min(1.0 - 1.0 / bits)) / log1p(-1.0 / bits)
+        log1p(-self.fill(ring, age, sample).min(1.0 - 1.0 / bits)) / log1p(-1.0 / bits)
     }
 
     fn words(&self) -> &[u64] {
@@ -161,9 +162,11 @@ impl Segments for Slices {
     }
 
     /// The bits after the last part of each segment are never set.
-    fn words_are_valid(&self) -> bool {
+    fn words_are_valid(&self, range: Range<usize>) -> bool {
         let used = u64::from(self.parts) * self.part_bits;
         let all = self.words_per_segment as u64 * 64;
-        self.words.chunks_exact(self.words_per_segment).all(|segment| count_ones(segment, used, all) == 0)
+        let segments = self.words.chunks_exact(self.words_per_segment);
+        pieces_with(range, self.words_per_segment, segments)
+            .all(|segment| count_ones(segment, used, all) == 0)
     }
 }

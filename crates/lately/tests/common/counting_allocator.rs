@@ -26,10 +26,16 @@ pub fn watch<T>(work: impl FnOnce() -> T) -> (T, Allocated) {
     (result, allocated)
 }
 
-fn count_allocation(bytes: usize) {
+/// What is asked for counts towards the peak, also if it is refused.
+fn counted(bytes: usize, allocate: impl FnOnce() -> *mut u8) -> *mut u8 {
     CALLS.set(CALLS.get() + 1);
     LIVE.set(LIVE.get() + bytes.cast_signed());
     PEAK.set(PEAK.get().max(LIVE.get()));
+    let pointer = allocate();
+    if pointer.is_null() {
+        LIVE.set(LIVE.get() - bytes.cast_signed());
+    }
+    pointer
 }
 
 #[derive(Debug)]
@@ -42,15 +48,13 @@ pub struct Allocated {
 // SAFETY: every call is passed on to the system's allocator unchanged.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count_allocation(layout.size());
         // SAFETY: the caller's promises are ours.
-        unsafe { System.alloc(layout) }
+        counted(layout.size(), || unsafe { System.alloc(layout) })
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        count_allocation(layout.size());
         // SAFETY: the caller's promises are ours.
-        unsafe { System.alloc_zeroed(layout) }
+        counted(layout.size(), || unsafe { System.alloc_zeroed(layout) })
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {

@@ -26,13 +26,13 @@ pub(super) mod portable;
 pub(super) mod shared;
 mod turn;
 
-use alloc::vec::Vec;
+use core::ops::Range;
 
 use libm::log1p;
 
 use super::aligned::AlignedWords;
 use super::kernel::Kernel;
-use super::{Query, Segments, Update, bits};
+use super::{Query, Sample, Segments, Update, bits, pieces_with};
 use crate::hash::reduce;
 use crate::model::run_probability;
 use crate::ring::{Age, Ring};
@@ -112,8 +112,9 @@ impl<const WORDS: usize> Rows<WORDS> {
         })
     }
 
-    fn mean_over_rows(&self, of_row: impl Fn(&[u64; WORDS]) -> f64) -> f64 {
-        self.rows().iter().map(of_row).sum::<f64>() / self.rows().len() as f64
+    fn mean_over_rows(&self, sample: Sample, of_row: impl Fn(&[u64; WORDS]) -> f64) -> f64 {
+        let rows = sample.of(self.rows().len() as u64) as usize;
+        self.rows()[..rows].iter().map(of_row).sum::<f64>() / rows as f64
     }
 }
 
@@ -212,27 +213,28 @@ impl<const WORDS: usize> Segments for Rows<WORDS> {
         self.now = Now::new(self.shape, ring);
     }
 
-    fn fill(&self, ring: &Ring, age: Age) -> f64 {
-        self.mean_over_rows(|row| self.part_fills(row, ring, age).sum()) / f64::from(self.shape.parts)
+    fn fill(&self, ring: &Ring, age: Age, sample: Sample) -> f64 {
+        self.mean_over_rows(sample, |row| self.part_fills(row, ring, age).sum()) / f64::from(self.shape.parts)
     }
 
-    fn match_probability(&self, ring: &Ring, age: Age) -> f64 {
-        self.mean_over_rows(|row| self.part_fills(row, ring, age).product())
+    fn match_probability(&self, ring: &Ring, age: Age, sample: Sample) -> f64 {
+        self.mean_over_rows(sample, |row| self.part_fills(row, ring, age).product())
     }
 
     /// A row's segments share its load, so a stranger's rate is the mean over rows, not a function of the segments'
     /// means.
-    fn false_positive_rate(&self, ring: &Ring) -> f64 {
-        self.mean_over_rows(|row| {
-            let matches = ring.ages().map(|age| self.part_fills(row, ring, age).product());
-            run_probability(ring.required_matches(), matches.collect::<Vec<f64>>())
+    fn false_positive_rate(&self, ring: &Ring, shifts: u32, sample: Sample) -> f64 {
+        self.mean_over_rows(sample, |row| {
+            let match_probability = |age| self.part_fills(row, ring, age).product();
+            let matches = ring.ages().map(|age| Ring::age_before(age, shifts).map_or(0.0, match_probability));
+            run_probability(ring.required_matches(), matches)
         })
     }
 
     /// Loads of rows are Poisson, so the expected share of unset bits is e^(-load / part bits).
-    fn distinct_items(&self, ring: &Ring, age: Age) -> f64 {
+    fn distinct_items(&self, ring: &Ring, age: Age, sample: Sample) -> f64 {
         let most = 1.0 - 1.0 / (self.rows().len() as f64 * f64::from(self.shape.part_bits()));
-        let load = -log1p(-self.fill(ring, age).min(most)) * f64::from(self.shape.part_bits());
+        let load = -log1p(-self.fill(ring, age, sample).min(most)) * f64::from(self.shape.part_bits());
         load * self.rows().len() as f64
     }
 
@@ -245,11 +247,11 @@ impl<const WORDS: usize> Segments for Rows<WORDS> {
     }
 
     /// Only parts of segments, and the stamp, are ever written; nobody claims a row of a filter that is not shared.
-    fn words_are_valid(&self) -> bool {
+    fn words_are_valid(&self, range: Range<usize>) -> bool {
         let used =
             u64::from(self.shape.part_bits()) * u64::from(self.shape.parts) * u64::from(self.shape.segments);
         let row_bits = WORDS as u64 * 64;
-        self.rows().iter().all(|row| {
+        pieces_with(range, WORDS, self.rows().iter()).all(|row| {
             bits::count_ones(row, used, row_bits - 16) == 0
                 && bits::count_ones(row, row_bits - 1, row_bits) == 0
         })

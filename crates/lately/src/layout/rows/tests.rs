@@ -1,3 +1,5 @@
+use alloc::vec::Vec;
+
 use super::super::kernel::Portable;
 use super::*;
 use crate::hash::remix;
@@ -181,8 +183,10 @@ fn statistics_see_a_stale_row_as_if_it_were_refreshed() {
             let RowsUpdate { rows, now, .. } = fresh.update();
             rows.iter_mut().for_each(|row| portable::refresh(row, now.moment()));
             for age in ring.ages() {
-                assert_eq!(stale.fill(&ring, age).to_bits(), fresh.fill(&ring, age).to_bits());
-                let probabilities = [&stale, &fresh].map(|rows| rows.match_probability(&ring, age).to_bits());
+                let fills = [&stale, &fresh].map(|rows| rows.fill(&ring, age, Sample::ALL).to_bits());
+                assert_eq!(fills[0], fills[1]);
+                let match_probability = |rows: &Rows<8>| rows.match_probability(&ring, age, Sample::ALL);
+                let probabilities = [&stale, &fresh].map(|rows| match_probability(rows).to_bits());
                 assert_eq!(probabilities[0], probabilities[1], "{shape:?} age {}", age.0);
             }
         }
