@@ -3,7 +3,7 @@
 use crate::ageing::{AgeRange, Ageing};
 use crate::filter::Filter;
 use crate::layout::Sample;
-use crate::query;
+use crate::query::{self, Matches as _};
 use crate::ring::{Age, Ring};
 use crate::statistics::Statistics;
 use crate::window::Window;
@@ -51,6 +51,13 @@ impl Filter {
     }
 }
 
+impl query::Matches for AsOf<'_> {
+    #[inline]
+    fn matches_at(&self, hash: u64, ring: &Ring, age: Age) -> bool {
+        self.age_now(age).is_some_and(|age| self.filter.memory.segments().matches(hash, ring, age))
+    }
+}
+
 impl AsOf<'_> {
     /// [`Filter::contains`].
     #[inline]
@@ -64,7 +71,7 @@ impl AsOf<'_> {
         if self.shifts == 0 {
             return self.filter.contains_hash(hash);
         }
-        query::is_reported(&self.filter.ring, |age| self.matches(hash, age))
+        query::is_reported(self, hash, &self.filter.ring)
     }
 
     /// [`Filter::age_of`].
@@ -74,7 +81,8 @@ impl AsOf<'_> {
 
     /// [`Filter::age_of_hash`].
     pub fn age_of_hash(&self, hash: u64) -> Option<AgeRange> {
-        let (newest, oldest) = query::newest_run(&self.filter.ring, |age| self.matches(hash, age))?;
+        let ring = &self.filter.ring;
+        let (newest, oldest) = query::newest_run(ring, |age| self.matches_at(hash, ring, age))?;
         let (ring, ageing) = self.aged();
         Some(ageing.age_range(&ring, newest, oldest))
     }
@@ -103,11 +111,6 @@ impl AsOf<'_> {
     /// The age which a segment of this later age has now; `None` if it will be new, and empty.
     fn age_now(&self, age: Age) -> Option<Age> {
         Ring::age_before(age, self.shifts)
-    }
-
-    fn matches(&self, hash: u64, age: Age) -> bool {
-        let Filter { ring, memory, .. } = self.filter;
-        self.age_now(age).is_some_and(|age| memory.segments().matches(hash, ring, age))
     }
 
     /// All of the filter that ages but its memory.
