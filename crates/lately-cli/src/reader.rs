@@ -12,13 +12,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
 use lately::HashFunction;
-use memchr::memchr_iter;
 
 use crate::batch::{Batch, MAX_RECORDS, Unkeyed, UnkeyedKind};
 use crate::failure::Failure;
 use crate::input::{self, Inputs};
 use crate::keys::{BYTE_ORDER_MARK, Keys};
-use crate::records::Splitter;
+use crate::records::{Splitter, append_ends};
 
 /// What becomes of a record without a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -215,14 +214,14 @@ impl Reader {
         let hash_function = self.hash_function;
         loop {
             let Batch { buffer, filled, ends, hashes, .. } = batch;
-            let mut start = ends.last().copied().unwrap_or(0);
-            let unscanned = &buffer[position.scanned..*filled];
-            for at in memchr_iter(terminator, unscanned).take(MAX_RECORDS - ends.len()) {
-                let end = position.scanned + at + 1;
-                hashes.push(hash_function.hash(&buffer[start..end - 1]));
-                ends.push(end);
+            let (known, mut start) = (ends.len(), ends.last().copied().unwrap_or(0));
+            append_ends(terminator, &buffer[..*filled], position.scanned, MAX_RECORDS, ends);
+            ends.truncate(MAX_RECORDS);
+            hashes.extend(ends[known..].iter().map(|&end| {
+                let record = &buffer[start..end - 1];
                 start = end;
-            }
+                hash_function.hash(record)
+            }));
             if !batch.is_full() {
                 position.scanned = batch.filled;
                 return Ok(());

@@ -1,6 +1,36 @@
 //! Where one record ends and the next begins.
 
-use memchr::{memchr, memchr2};
+use memchr::{memchr, memchr_iter, memchr2};
+use wide::{CmpEq as _, i8x16};
+
+/// Appends where records end that begin at `from`, until at least `most` ends are found or none is left. As much at a time
+/// as fits a word of bits: records are short, and a search that starts anew for each takes twice as long.
+pub(crate) fn append_ends(terminator: u8, bytes: &[u8], from: usize, most: usize, ends: &mut Vec<usize>) {
+    let (chunks, rest) = bytes[from..].as_chunks::<64>();
+    let mut at = from;
+    for chunk in chunks {
+        let mut places = places_of(terminator, chunk);
+        while places != 0 {
+            ends.push(at + places.trailing_zeros() as usize + 1);
+            places &= places - 1;
+        }
+        if ends.len() >= most {
+            return;
+        }
+        at += chunk.len();
+    }
+    ends.extend(memchr_iter(terminator, rest).map(|place| at + place + 1));
+}
+
+/// A bit for each byte that is the one looked for.
+#[inline]
+fn places_of(byte: u8, chunk: &[u8; 64]) -> u64 {
+    let wanted = i8x16::splat(byte.cast_signed());
+    chunk.as_chunks::<16>().0.iter().rev().fold(0, |places, sixteen| {
+        let is_wanted = i8x16::new(sixteen.map(u8::cast_signed)).cmp_eq(wanted);
+        places << 16 | u64::from(is_wanted.move_mask() as u16)
+    })
+}
 
 /// Finds the ends of records in bytes that arrive piece by piece. Whatever the pieces, each byte is looked at once.
 #[derive(Clone, Debug)]
@@ -116,6 +146,30 @@ mod tests {
         for piece in 1..text.len() {
             assert_eq!(split(&csv, text, piece), whole, "pieces of {piece}");
             assert_eq!(split(&lines, text, piece), split(&lines, text, text.len()), "pieces of {piece}");
+        }
+    }
+
+    #[test]
+    fn many_ends_at_a_time_are_those_found_one_by_one() {
+        // Every distance from one to the next, at every place of a chunk, and bytes of all values between them.
+        let mut text: Vec<u8> = Vec::new();
+        for length in (0..150).chain((0..150).rev()) {
+            text.extend((0..length).map(|at| (at * 7 + length) as u8).filter(|byte| *byte != b'\n'));
+            text.push(b'\n');
+        }
+        text.extend_from_slice(&[b'\n'; 200]);
+        for (from, end) in
+            (0..130).flat_map(|from| [(from, text.len()), (from, text.len() - from), (from, from)])
+        {
+            let bytes = &text[..end];
+            let expected: Vec<usize> =
+                memchr_iter(b'\n', &bytes[from..]).map(|place| from + place + 1).collect();
+            let mut ends = vec![7];
+            append_ends(b'\n', bytes, from, usize::MAX, &mut ends);
+            assert_eq!(ends[1..], expected, "{from} to {end}");
+            let mut some = Vec::new();
+            append_ends(b'\n', bytes, from, 100, &mut some);
+            assert!(some.len() >= expected.len().min(100) && expected.starts_with(&some), "{from} to {end}");
         }
     }
 

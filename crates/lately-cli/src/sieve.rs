@@ -40,15 +40,15 @@ pub(crate) struct Sieve {
     clock: Clock,
     missing: Missing,
     pub(crate) counts: Counts,
-    /// The latest event time, and when the filter next shifts: to tell the time only when it matters.
+    /// The latest time the filter knows, and when it next shifts: to tell it the time only when that matters.
     latest_ms: Option<u64>,
     next_shift_ms: Option<u64>,
 }
 
 impl Sieve {
     pub(crate) fn new(filter: Filter, operation: Operation, clock: Clock, missing: Missing) -> Self {
-        let next_shift_ms = filter.next_shift_ms();
-        Self { filter, operation, clock, missing, counts: Counts::default(), latest_ms: None, next_shift_ms }
+        let (latest_ms, next_shift_ms) = (filter.latest_ms(), filter.next_shift_ms());
+        Self { filter, operation, clock, missing, counts: Counts::default(), latest_ms, next_shift_ms }
     }
 
     /// Decides about every record of the batch, and gives `output` what it keeps.

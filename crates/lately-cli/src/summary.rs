@@ -91,8 +91,8 @@ impl Summary {
         let overloaded = self.time?.overloaded_generations.saturating_sub(before);
         (overloaded > 0).then(|| {
             format!(
-                "lately: more records came than --capacity {capacity} allows for (overloaded generations: {overloaded}), \
-                 and more new ones than promised were mistaken for repeats; give a higher --capacity"
+                "lately: overloaded generations: {overloaded}, each with more records than its share of --capacity {capacity}; \
+                 more new ones than promised may have been mistaken for repeats; give a higher --capacity"
             )
         })
     }

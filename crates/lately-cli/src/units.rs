@@ -58,7 +58,8 @@ pub(crate) fn span(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("not a whole number of milliseconds up to {}; {EXAMPLES}", u64::MAX))
 }
 
-/// The number (also one below zero, which none of them may be), and the letters behind it. The `e` of an exponent belongs to the number.
+/// The number (also one below zero, which none of them may be), and the letters behind it. The `e` of an exponent belongs to
+/// the number.
 fn split(text: &str) -> (&str, &str) {
     let bytes = text.as_bytes();
     let mut end = usize::from(text.starts_with('-'));

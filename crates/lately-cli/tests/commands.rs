@@ -87,6 +87,8 @@ fn the_frontier_is_drawn() {
     assert_eq!(svg.matches("<polyline").count(), 3);
     assert!(!svg.contains("NaN") && !svg.contains("inf"));
     complaint("plan --window 1000 --plot /no/where.svg", b"", 1);
+    let refused = complaint(&format!("plan --window 1 --plot {}", directory.name("none.svg")), b"", 2);
+    assert!(refused.contains("nothing to draw") && !directory.path("none.svg").exists(), "{refused}");
 }
 
 #[test]

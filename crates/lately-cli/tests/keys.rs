@@ -102,6 +102,8 @@ fn json_by_path() {
     let once = b"{\"a\":1,\"b\":2}\n{\"a\":12,\"b\":\"\"}\n{\"a\":\"1\",\"b\":3}\n";
     dedup("--json a --json b", two, once);
     dedup("--json a,b", two, once);
+    // Some programs begin a file with a byte order mark.
+    dedup("--json a", b"\xef\xbb\xbf{\"a\":1}\n{\"a\":1}\n", b"\xef\xbb\xbf{\"a\":1}\n");
 }
 
 #[test]

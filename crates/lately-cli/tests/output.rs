@@ -199,7 +199,7 @@ fn an_overloaded_window_is_told() {
         (text(&output.stderr), json_file(path.as_ref()))
     };
     let (told, stats) = run_with(100);
-    assert!(told.lines().count() == 1 && told.contains("--capacity 100 allows"), "{told}");
+    assert!(told.lines().count() == 1 && told.contains("share of --capacity 100;"), "{told}");
     assert!(stats["overloaded_generations"].as_u64() > Some(0), "{stats}");
     let (told, stats) = run_with(1_000_000);
     assert_eq!((told.as_str(), stats["overloaded_generations"].as_u64()), ("", Some(0)));

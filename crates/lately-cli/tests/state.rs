@@ -75,6 +75,8 @@ fn what_is_no_state_is_refused_and_left_alone() {
         let refused = complaint(&format!("{line} {state}"), b"a\n", 1);
         assert!(refused.contains("cut off") && refused.contains("state"), "{line}: {refused}");
     }
+    // It never ends, but it does not begin like a state.
+    assert!(complaint("inspect /dev/zero", b"", 1).contains("not a lately snapshot"));
     let refused = complaint("dedup --window 10 --state /dev/null", b"a\n", 1);
     assert!(refused.contains("is not a file"), "{refused}");
     let refused = complaint(&format!("dedup --window 10 --state {}", directory.name("no/where")), b"a\n", 1);

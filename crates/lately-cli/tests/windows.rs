@@ -110,7 +110,16 @@ fn event_time_in_batches_is_event_time_record_by_record() {
         let seen = filter.check_and_insert(format!("order-{}", event.key));
         assert_eq!(tag, if seen { "seen" } else { "new" }, "record {number}");
     }
-    assert!(Filter::load(state).unwrap() == filter, "bit for bit, counters and clock included");
+    assert!(Filter::load(&state).unwrap() == filter, "bit for bit, counters and clock included");
+
+    // Also when a restart comes between, and then records that are late.
+    let late = [filter.latest_ms().unwrap() - 5; 3].map(|ms| Event { key: 1, ms });
+    answer(&line, timed_lines(&late).as_bytes());
+    for event in late {
+        filter.advance_to(event.ms);
+        filter.check_and_insert("order-1");
+    }
+    assert!(Filter::load(state).unwrap() == filter, "each late record is counted");
 }
 
 #[test]

@@ -11,6 +11,7 @@ use std::vec::Vec;
 
 use crate::error::SnapshotError;
 use crate::filter::Filter;
+use crate::snapshot::MAGIC;
 
 impl Filter {
     /// Saves a snapshot to a file. Whatever happens, a crash of the machine included, the file holds either the old
@@ -64,9 +65,13 @@ impl Filter {
                 let fill = |piece: &mut [u8]| file.read_exact(piece).map_err(|source| at(path, source));
                 Self::read_snapshot(metadata.len(), fill)
             } else {
-                // Only of a file is the length known beforehand.
+                // Only of a file is the length known beforehand. What may never end is read on only if it begins as
+                // a snapshot does.
                 let mut bytes = Vec::new();
-                file.read_to_end(&mut bytes)?;
+                (&mut file).take(MAGIC.len() as u64).read_to_end(&mut bytes)?;
+                if bytes == MAGIC {
+                    file.read_to_end(&mut bytes)?;
+                }
                 Self::from_bytes(&bytes)
             })
         };

@@ -152,6 +152,11 @@ impl Filter {
         self.ageing.next_generation_ms(&self.ring)
     }
 
+    /// The latest time a time window was told. `None` for count windows, and until the clock is first set.
+    pub fn latest_ms(&self) -> Option<u64> {
+        self.ageing.latest_ms
+    }
+
     /// Forgets everything; the filter is as new, its clock unset.
     pub fn clear(&mut self) {
         self.ring = Ring::new(self.ring.required_matches(), self.ring.window_generations());

@@ -19,7 +19,7 @@ use crate::ring::{Age, Ring};
 use crate::shape::{MAX_SEGMENTS, Segment, Shape};
 use crate::window::{Overload, Window};
 
-const MAGIC: [u8; 8] = *b"LATELY\r\n";
+pub(crate) const MAGIC: [u8; 8] = *b"LATELY\r\n";
 /// The version this build writes and reads.
 pub const FORMAT_VERSION: u32 = 1;
 const HEADER_BYTES: usize = 144;

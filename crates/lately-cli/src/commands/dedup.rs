@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
+use lately::Filter;
 
 use crate::failure::Failure;
 use crate::input::Inputs;
@@ -121,19 +122,8 @@ impl Dedup {
             )));
         }
         let inputs = Inputs::new(&self.files)?;
-        let builder = self.promise.builder();
         let mut state = self.open_state()?;
-        let filter = match state.as_ref().map(|state| state.load().map(|filter| (filter, state.path()))) {
-            Some(loaded) => match loaded? {
-                (Some(filter), path) => {
-                    self.promise.check_stored(&filter.plan(), path)?;
-                    filter
-                }
-                (None, _) => builder.build()?,
-            },
-            None => builder.build()?,
-        };
-
+        let filter = self.load_or_build(state.as_ref())?;
         let overloaded_before =
             if self.promise.is_timed() { filter.statistics().overloaded_generations } else { 0 };
         let time_field = self.time.time_field.as_deref().map(|field| (field, self.time.time_unit));
@@ -171,6 +161,17 @@ impl Dedup {
     fn open_state(&self) -> Result<Option<StateFile>, Failure> {
         let interval = Some(self.state.checkpoint).filter(|interval| !interval.is_zero());
         self.state.state.as_ref().map(|path| StateFile::open(path, interval)).transpose()
+    }
+
+    /// The stored filter, if there is one and it keeps the promise, or else a new one.
+    fn load_or_build(&self, state: Option<&StateFile>) -> Result<Filter, Failure> {
+        if let Some(state) = state
+            && let Some(stored) = state.load()?
+        {
+            self.promise.check_stored(&stored.plan(), state.path())?;
+            return Ok(stored);
+        }
+        Ok(self.promise.builder().build()?)
     }
 
     fn emit(&self) -> Emit {

@@ -7,6 +7,7 @@ use serde::Deserialize as _;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::BYTE_ORDER_MARK;
 use super::values::Values;
 
 /// Which paths go into which slots.
@@ -35,9 +36,10 @@ impl JsonPaths {
         Self { root }
     }
 
-    /// Finds nothing in what is not JSON.
+    /// Finds nothing in what is not JSON. A byte order mark, as some programs begin a file with, is no part of it.
     pub(super) fn find(&self, text: &[u8], values: &mut Values) {
-        let mut input = serde_json::Deserializer::from_slice(text);
+        let mut input =
+            serde_json::Deserializer::from_slice(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text));
         let found = Search { node: &self.root, record: text, values }.deserialize(&mut input);
         if found.and_then(|()| input.end()).is_err() {
             // It may have become invalid only after a value was found.
@@ -53,6 +55,12 @@ impl Node {
             self.members.len() - 1
         });
         &mut self.members[at].1
+    }
+
+    /// Forgets what was found in a member of this name before: the last one counts, with all that it has and lacks.
+    fn unset(&self, values: &mut Values) {
+        self.slots.iter().for_each(|slot| values.unset(*slot));
+        self.members.iter().for_each(|(_, member)| member.unset(values));
     }
 }
 
@@ -85,7 +93,7 @@ impl<'de> DeserializeSeed<'de> for Search<'_> {
 /// Takes a value: a string without its quotes and escapes, anything else as it is written. `null` is no value.
 fn take(raw: &str, slot: usize, record: &[u8], values: &mut Values) -> Result<(), serde_json::Error> {
     match raw.as_bytes() {
-        b"null" => values.unset(slot),
+        b"null" => {}
         [b'"', inside @ .., b'"'] if memchr::memchr(b'\\', inside).is_some() => {
             let text: Cow<'_, str> = serde_json::from_str(raw)?;
             values.set_resolved(slot, |value| value.extend_from_slice(text.as_bytes()));
@@ -113,6 +121,7 @@ impl<'de> Visitor<'de> for Search<'_> {
         while let Some(found) = map.next_key_seed(MemberOf(self.node))? {
             match found {
                 Some(node) => {
+                    node.unset(self.values);
                     map.next_value_seed(Search { node, record: self.record, values: self.values })?;
                 }
                 None => {
@@ -200,6 +209,19 @@ mod tests {
         assert_eq!(values(&["a"], record), [some(r#"[1,{"id":9}]"#)]);
         let whole = r#"{"name":"x","id":17,"\u0069s":true}"#;
         assert_eq!(values(&["user", "user.id", "user"], record), [some(whole), some("17"), some(whole)]);
+    }
+
+    #[test]
+    fn of_members_of_the_same_name_the_last_counts() {
+        let some = |text: &str| Some(text.to_string());
+        assert_eq!(values(&["id"], r#"{"id":1,"id":2}"#), [some("2")]);
+        assert_eq!(values(&["id"], r#"{"id":1,"id":null}"#), [None]);
+        for last in ["{}", "null", "7", "[]", r#"{"id":null}"#] {
+            let record = format!(r#"{{"user":{{"id":1}},"user":{last}}}"#);
+            assert_eq!(values(&["user.id"], &record), [None], "{record}");
+        }
+        let record = r#"{"user":{"id":1,"at":2},"user":{"id":3}}"#;
+        assert_eq!(values(&["user.at", "user", "user.id"], record), [None, some(r#"{"id":3}"#), some("3")]);
     }
 
     #[test]

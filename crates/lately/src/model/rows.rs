@@ -22,8 +22,8 @@ use super::runs::run_probability;
 use super::segment::power;
 use crate::shape::{RowShape, Segment, Shape};
 
-/// The most items in a segment that probabilities are kept for; with as many, it matches for certain.
-const MOST_ITEMS: u32 = 4_096;
+/// The most items in a segment that probabilities are kept for, if it does not match for certain with fewer.
+const MOST_ITEMS: usize = 4_096;
 /// Beyond this, rows are too crowded to be of use: the spreads alone are good enough, and the exact expectation would take
 /// long.
 const USELESS_RATE: f64 = 0.7;
@@ -48,7 +48,7 @@ impl Precision {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RowModel {
     shape: Shape,
-    /// Probability of matching a segment by the number of its items.
+    /// Probability of matching a segment by the number of its items; with more items than are here, the last.
     match_probability: Vec<f64>,
     phase: f64,
     /// The grid: values of S, ascending from 0. In the most crowded of them a run is certain.
@@ -69,9 +69,14 @@ impl RowModel {
         let half_full = core::f64::consts::LN_2 / -log1p(-1.0 / part_bits);
         let design = half_full * f64::from(shape.segments()) / f64::from(shape.required_matches);
         let match_probability = |items: u32| power(1.0 - power(1.0 - 1.0 / part_bits, items), parts);
+        // Planning makes many models, and from some hundred items on the rest of a full table would be ones.
+        let mut by_items: Vec<f64> = Vec::new();
+        while by_items.len() < MOST_ITEMS && by_items.last().is_none_or(|last| *last < 1.0) {
+            by_items.push(match_probability(by_items.len() as u32));
+        }
         let mut model = Self {
             shape: *shape,
-            match_probability: (0..MOST_ITEMS).map(match_probability).collect(),
+            match_probability: by_items,
             phase,
             totals: Vec::new(),
             spreads: Vec::new(),

@@ -31,6 +31,13 @@ pub(super) fn svg(promise: &Promise) -> Result<String, Failure> {
     let most = curves.iter().flatten().map(|(_, bits)| *bits).fold(0.0, f64::max);
     // Nothing can be planned: say why, in the library's words.
     let plan = promise.builder().plan()?;
+    if curves.iter().all(Vec::is_empty) {
+        return Err(Failure::Usage(format!(
+            "--plot: no filter for {} has a slack of {MOST_SLACK} or less, so there is nothing to draw; \
+             ask for a larger window, or leave --plot out",
+            describe_window(&plan.window)
+        )));
+    }
     let step = tick_step(most);
     let top = (most / step).ceil() * step;
     let y = |bits: f64| HEIGHT - BOTTOM - bits / top * (HEIGHT - TOP - BOTTOM);
