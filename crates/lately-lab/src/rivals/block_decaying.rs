@@ -42,7 +42,7 @@ impl Rival for BlockDecaying {
         if self.generations.insert_begins_new() {
             self.sweep.restart();
         }
-        self.sweep.advance_to_end().for_each(|i| self.counters.decrement(i));
+        self.counters.decrement_all(self.sweep.advance_to_end());
         for i in 0..self.hashes {
             let i = position(hash, i, self.counters.len());
             self.counters.set(i, FULL + self.surplus(i));

@@ -72,8 +72,7 @@ impl Rival for Detached {
         if self.sub_windows.insert_begins_new() {
             self.newest = self.oldest();
             self.times[self.newest].clear();
-            let all_but_newest = !(1_u64 << self.newest);
-            (0..self.words.len()).for_each(|i| self.words.set(i, self.words.get(i) & all_but_newest));
+            self.words.reset_in_all(0..self.words.len(), self.newest as u32);
         }
         let time = self.sub_windows.in_newest();
         for i in self.positions(hash) {

@@ -45,11 +45,11 @@ impl Stable {
 
 impl Rival for Stable {
     fn insert(&mut self, hash: u64) {
-        let mut i = self.random.below(self.cells.len());
-        for _ in 0..self.lowered {
-            self.cells.decrement(i);
-            i = if i + 1 == self.cells.len() { 0 } else { i + 1 };
-        }
+        let first = self.random.below(self.cells.len());
+        let beyond = first + self.lowered as usize;
+        self.cells.decrement_all(first..beyond.min(self.cells.len()));
+        // And round again after the last.
+        self.cells.decrement_all(0..beyond.saturating_sub(self.cells.len()));
         for i in 0..self.hashes {
             self.cells.set(position(hash, i, self.cells.len()), self.top());
         }

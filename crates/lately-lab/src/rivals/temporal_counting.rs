@@ -5,14 +5,14 @@
 //! item's k counters to C, and at each tick of a clock all counters are lowered by one, at once. The clock ticks every g
 //! inserts.
 //!
-//! With C = 2^4 - 1 an item lives for C - 1 whole ticks, so g = w / 14, rounded up, and the slack is one of those.
-//! Parameters: counters of 4 bits; the best hashes for the C ticks held.
+//! An item lives for C - 1 whole ticks, so g = w / (C - 1), rounded up, and the slack is one tick. Parameters: the fewest bits per
+//! counter with which that is a fifth of the window or less, 3, and all their values, so C = 7; the best hashes for the C ticks held.
 
 use super::bloom::best_hashes;
 use super::pieces::{Generations, Packed, position};
 use super::{Budget, Rival};
 
-const COUNTER_BITS: u32 = 4;
+const COUNTER_BITS: u32 = 3;
 /// C.
 const FULL: u64 = (1 << COUNTER_BITS) - 1;
 
@@ -32,7 +32,7 @@ impl TemporalCounting {
 
     /// A unit of time has passed.
     fn tick(&mut self) {
-        (0..self.counters.len()).for_each(|i| self.counters.decrement(i));
+        self.counters.decrement_all(0..self.counters.len());
     }
 }
 
