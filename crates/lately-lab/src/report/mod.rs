@@ -12,7 +12,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-pub(crate) use chart::{Axis, Chart, Mark, Series, hue};
+#[cfg(test)]
+pub(crate) use chart::MARKER_FORMS;
+pub(crate) use chart::{Axis, Chart, MEASURED, Mark, Series, hue};
 pub(crate) use table::{Table, scientific};
 
 /// Sections in the order in which they stand on the page.
