@@ -129,8 +129,12 @@ impl Axis {
         let (low, high) = self.range.unwrap_or((0.0, 1.0));
         if self.is_log {
             let (first, last) = (low.log10().ceil() as i32, (high.log10() + 1e-9).floor() as i32);
-            let step = ((last - first) / 8 + 1).max(1) as usize;
-            return (first..=last).step_by(step).map(|power| 10_f64.powi(power)).collect();
+            // Multiples, so that 1 is among them.
+            let step = (last - first) / 8 + 1;
+            return (first..=last)
+                .filter(|power| power % step == 0)
+                .map(|power| 10_f64.powi(power))
+                .collect();
         }
         let step = round_step((high - low) / 5.0);
         let count = ((high - low) / step).round() as u32;
@@ -491,6 +495,8 @@ mod tests {
         let axis = Axis::log("").fitted([0.002, 0.3, 0.0].into_iter());
         assert_eq!(axis.range, Some((0.001, 1.0)));
         assert_eq!(axis.tick_values().len(), 4);
+        let ticks = Axis::log("").range(1e-17, 1.0).tick_values();
+        assert_eq!((ticks.len(), ticks.last()), (6, Some(&1.0)));
     }
 
     #[test]

@@ -80,7 +80,7 @@ fn shuffled(mut items: Vec<usize>, random: &mut Random) -> Vec<usize> {
 pub(super) fn five_rates() -> Figure {
     let caption = "Paper, figure 7, \"Decay of false positives under uniform duplication\": the lowest pair of each of the five rates, w = 1e3. Repeats set no \
                    new bits where the slices are the same, so the rate falls exponentially, and the faster the lower it is. Lines: rates of the bits of \
-                   40 filters each; points: probed, where at least 20 of 2e6 strangers were reported.";
+                   40 filters each; dots: probed, where at least 20 of 2e6 strangers were reported.";
     of_pairs(
         "duplication_five_rates",
         "False positive rate by duplicates, w = 1e3",
@@ -180,7 +180,7 @@ pub(super) fn zipf() -> Figure {
         caption: format!(
             "What the paper only predicts (section on duplicates): items drawn from {RANKS} by a Zipf law of exponents 0.4 to 2.0, from left to right, against uniform \
              duplication at the same duplicate rate. The paper expects the fall to be even more abrupt, and it is: frequent items return in every \
-             generation, and set no new bit in any slice they share. Lines: rates of the bits; points: probed."
+             generation, and set no new bit in any slice they share. Lines: rates of the bits; dots: probed."
         ),
         charts: vec![with_key(chart).wide().tall()],
         numbers,

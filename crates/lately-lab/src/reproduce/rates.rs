@@ -62,7 +62,7 @@ pub(super) fn figure() -> Figure {
     Figure {
         name: "rates_over_insertions",
         caption: "Paper, figure 6, \"Experimental validation of false positive rates for low (k, l)\": one filter of each of the five lowest pairs, from empty, \
-                  every 50 insertions. Points are strangers probed (at most 2e6 per sample, so the lowest rate scatters); lines are the rate that the filter's bits \
+                  every 50 insertions. Dots are strangers probed (at most 2e6 per sample, so the lowest rate scatters); lines are the rate that the filter's bits \
                   give at that moment. Between two shifts the rate rises, at a shift it falls: the zig-zag, clearest at the lowest k and l."
             .into(),
         charts: vec![chart.wide().tall(), zigzag.wide()],

@@ -160,7 +160,8 @@ mod tests {
     use super::*;
     use crate::rivals::hash_of;
     use crate::rivals::testing::{
-        BUDGET, assert_forgets_after, assert_never_forgets_the_window, strangers_reported,
+        BUDGET, assert_forgets_after, assert_never_forgets_the_window, assert_never_reports_again_after,
+        strangers_reported,
     };
 
     fn with(bits_per_item: u64) -> Cuckoo {
@@ -208,6 +209,11 @@ mod tests {
             let age = BUDGET.window + generation + rounds * AGES * generation;
             assert_forgets_after(&mut with(32), age);
         }
+    }
+
+    #[test]
+    fn no_age_is_taken_for_a_young_one_when_ages_come_round() {
+        assert_never_reports_again_after(&mut with(32), BUDGET.window + BUDGET.window.div_ceil(GENERATIONS));
     }
 
     #[test]

@@ -94,6 +94,20 @@ mod tests {
     }
 
     #[test]
+    fn one_filter_that_knows_an_item_is_not_enough() {
+        let mut filter = Forgetful::new(BUDGET);
+        for age in 0..filter.filters.len() {
+            let (i, item) = (filter.at(age), hash_of(age as u64));
+            filter.filters[i].insert(item);
+            assert!(!filter.contains(item), "age {age}");
+            if let Some(next) = (age + 1 < filter.filters.len()).then(|| filter.at(age + 1)) {
+                filter.filters[next].insert(item);
+                assert!(filter.contains(item), "ages {age} and {}", age + 1);
+            }
+        }
+    }
+
+    #[test]
     fn neighbours_share_items_so_two_matches_are_worth_less_than_two_strangers_would_be() {
         // The paper: "the correlation between consecutive segments [...] leads to the reduction being modest".
         let mut filter = Forgetful::new(Budget { memory_bits: 12 * 30_000, window: 30_000 });

@@ -79,11 +79,19 @@ impl Rival for Group {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rivals::testing::{BUDGET, assert_forgets_after, assert_never_forgets_the_window};
+    use crate::rivals::testing::{
+        BUDGET, assert_forgets_after, assert_never_forgets_the_window, assert_never_reports_again_after,
+    };
 
     #[test]
     fn the_window_is_never_forgotten() {
         assert_never_forgets_the_window(&mut Group::new(BUDGET).expect("fits"));
+    }
+
+    #[test]
+    fn what_has_expired_does_not_come_back() {
+        let age = BUDGET.window + BUDGET.window.div_ceil(GENERATIONS);
+        assert_never_reports_again_after(&mut Group::new(BUDGET).expect("fits"), age);
     }
 
     #[test]

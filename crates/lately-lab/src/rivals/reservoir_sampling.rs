@@ -61,7 +61,9 @@ impl Rival for ReservoirSampling {
 mod tests {
     use super::*;
     use crate::rivals::hash_of;
-    use crate::rivals::testing::{BUDGET, assert_forgets_after, forgotten_in_window};
+    use crate::rivals::testing::{
+        BUDGET, STRANGERS, assert_forgets_after, forgotten_in_window, strangers_reported,
+    };
 
     #[test]
     fn recent_items_are_lost() {
@@ -80,6 +82,25 @@ mod tests {
         assert!((insert_until(reservoir) - 1.0).abs() < 1e-12);
         assert!((insert_until(4 * reservoir) - 0.25).abs() < 1e-12);
         assert!((insert_until(34 * reservoir) - 1.0).abs() < 1e-12);
+        // Asked at once, so that none has been overwritten.
+        filter.arrivals = 4 * reservoir;
+        let known = (0..2000).filter(|key| {
+            let hash = hash_of(STRANGERS + key);
+            filter.insert(hash);
+            filter.contains(hash)
+        });
+        let (known, rate) = (known.count() as f64, strangers_reported(&filter, 20_000) as f64 / 2e4);
+        // A quarter is inserted, and of the others some are mistaken; four deviations of 2000 are 4%.
+        assert!((known / 2000.0 - (0.25 + 0.75 * rate)).abs() < 0.04, "{known} of 2000, rate {rate}");
+    }
+
+    #[test]
+    fn a_known_item_resets_nothing() {
+        let mut filter = ReservoirSampling::new(BUDGET);
+        (0..BUDGET.window).for_each(|key| filter.insert(hash_of(key)));
+        let before = filter.parts.bits_set();
+        (0..1000).for_each(|_| filter.insert(hash_of(BUDGET.window - 1)));
+        assert_eq!(filter.parts.bits_set(), before);
     }
 
     #[test]

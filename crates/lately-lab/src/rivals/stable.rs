@@ -24,16 +24,8 @@ impl Stable {
             let lowered = [1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128];
             (1..=12).flat_map(move |hashes| lowered.map(move |lowered| (width, hashes, lowered)))
         });
-        let (width, hashes, lowered) = best(choices, |&(width, hashes, lowered): &(u32, u32, u32)| {
-            let cells = budget.memory_bits as f64 / f64::from(width);
-            let cell = Cell {
-                top: (1 << width) - 1,
-                raise: f64::from(hashes) / cells,
-                lower: f64::from(lowered) / cells,
-            };
-            let all = |share: f64| share.powf(f64::from(hashes));
-            Outlook::new(all(cell.fill()), budget.window, |age| all(cell.survival(age)))
-        });
+        let (width, hashes, lowered) =
+            best(choices, |&(width, hashes, lowered)| outlook(budget, width, hashes, lowered));
         let cells = Packed::fitting(budget.memory_bits, width)?;
         Some(Self { cells, hashes, lowered, random: Random::new(4) })
     }
@@ -41,6 +33,14 @@ impl Stable {
     fn top(&self) -> u64 {
         (1 << self.cells.width()) - 1
     }
+}
+
+fn outlook(budget: Budget, width: u32, hashes: u32, lowered: u32) -> Outlook {
+    let cells = budget.memory_bits as f64 / f64::from(width);
+    let cell =
+        Cell { top: (1 << width) - 1, raise: f64::from(hashes) / cells, lower: f64::from(lowered) / cells };
+    let all = |share: f64| share.powf(f64::from(hashes));
+    Outlook::new(all(cell.fill()), budget.window, |age| all(cell.survival(age)))
 }
 
 impl Rival for Stable {
@@ -72,7 +72,16 @@ impl Rival for Stable {
 mod tests {
     use super::*;
     use crate::rivals::hash_of;
-    use crate::rivals::testing::{BUDGET, assert_forgets_after, forgotten_in_window, strangers_reported};
+    use crate::rivals::testing::{
+        BUDGET, assert_behaves_as, assert_forgets_after, forgotten_in_window, strangers_reported,
+    };
+
+    #[test]
+    fn it_behaves_as_its_parameters_were_chosen_to() {
+        let mut filter = Stable::new(BUDGET).expect("fits");
+        let outlook = outlook(BUDGET, filter.cells.width(), filter.hashes, filter.lowered);
+        assert_behaves_as(outlook, &mut filter);
+    }
 
     #[test]
     fn recent_items_may_be_lost() {

@@ -66,8 +66,8 @@ impl Rival for TemporalCounting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rivals::hash_of;
     use crate::rivals::testing::{BUDGET, assert_forgets_after, assert_never_forgets_the_window};
+    use crate::rivals::{GENERATIONS, hash_of};
 
     #[test]
     fn the_window_is_never_forgotten() {
@@ -78,6 +78,13 @@ mod tests {
     fn a_tick_after_the_window_all_is_forgotten() {
         let tick = BUDGET.window.div_ceil(FULL - 1);
         assert_forgets_after(&mut TemporalCounting::new(BUDGET).expect("fits"), BUDGET.window + tick);
+    }
+
+    #[test]
+    fn with_fewer_bits_the_slack_would_be_more_than_a_fifth() {
+        let bits = TemporalCounting::new(BUDGET).expect("fits").counters.width();
+        let ticks_with = |bits: u32| (1 << bits) - 2;
+        assert!(ticks_with(bits) >= GENERATIONS && ticks_with(bits - 1) < GENERATIONS, "{bits} bits");
     }
 
     #[test]
