@@ -224,7 +224,7 @@ fn speeds(section: &mut Section, raced: &Raced<'_>, window: u64) {
     section.figure(
         &[insert, query],
         "Time of one insert and of one query (half for items of the window, half for strangers) against memory, without hashing the \
-         item; lower is better. Medians of rounds in which contenders take turns, one operation after the other (no batches). The contenders \
+         item; lower is better. Medians over stretches of 500 operations (200 for w = 10000), one after the other, no batches; contenders take turns. The contenders \
          of the large figure above.",
     );
     let both = lines(

@@ -171,10 +171,6 @@ impl Packed {
         self.change_all(cells, |values, lowest| values & !(lowest << bit));
     }
 
-    pub(super) fn clear(&mut self) {
-        self.words.fill(0);
-    }
-
     pub(super) fn memory_bits(&self) -> u64 {
         self.words.len() as u64 * 64
     }
