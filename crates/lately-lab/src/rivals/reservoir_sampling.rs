@@ -3,7 +3,8 @@
 //!
 //! A Bloom filter of k parts of s bits. An item it does not know is inserted with some probability, and an insert also resets
 //! one random bit in each part. The paper leaves the probability open; we take a reservoir's: 1 for the first s arrivals,
-//! then s/i for the i-th, and 1 again once s/i has fallen below 0.03, so that it does not stop learning.
+//! then s/i for the i-th, and 1 again once s/i has fallen below 0.03, so that it does not stop learning. (The race's streams end
+//! before the s-th arrival, so there it inserts all.)
 //!
 //! An item that was not inserted is lost at once. Parameters: the k with the least cost of
 //! [`decay_model`](super::decay_model), as if all items were inserted.

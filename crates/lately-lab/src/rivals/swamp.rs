@@ -136,6 +136,8 @@ mod tests {
         };
         let all: Vec<u64> = (24..=48).map(fingerprints).collect();
         assert!(all.is_sorted_by(|fewer, more| fewer < more), "{all:?}");
+        // 24 bits are nearly eleven bits of remainder, in the ring and in 1.2 slots.
+        assert!(all[24] > all[0] << 10, "{all:?}");
     }
 
     #[test]
