@@ -37,16 +37,17 @@ pub(super) fn section(outcomes: &[Outcome], is_quick: bool) -> Section {
     let mut section =
         Section::new("race", "The race: sliding-window filters with the same memory on the same streams");
     section.paragraph(
-        "Every contender is given a window of w items and so many bits of memory for each, and must remember the last w inserts. \
-         False negatives are items of the window that it does not report. The false positive rate is that of items that \
-         never were in the stream. The slack (NPWS) is how many items that have left the window are still reported, over \
-         the window, beyond what false positives explain; up to three windows back are asked. Parameters follow from memory \
-         and window by a rule that each contender's source file states; who can choose its slack aims at a peak of 0.2. \
-         Where strangers are often reported the measured slack is uncertain by some hundredths.",
+        "Every contender is given a window of w items and so many bits of memory for each, and must remember the last w \
+         inserts. False negatives are items of the window that it does not report. The false positive rate is that of \
+         items that never were in the stream. The slack (NPWS) is how many items that have left the window are still \
+         reported, over the window, beyond what false positives explain; up to three windows back are asked. Parameters \
+         follow from memory and window by a rule that each contender's source file states; who can choose its slack aims \
+         at a peak of 0.2. Where strangers are often reported the measured slack is uncertain by some hundredths.",
     );
     if is_quick {
         section.paragraph(
-            "This was a quick race: w = 1e6 with the distinct stream only, fewer questions (for w = 1e6 up to two windows back), and times of that stream only.",
+            "This was a quick race: w = 1e6 with the distinct stream only, fewer questions (for w = 1e6 up to two windows \
+             back), and times of that stream only.",
         );
     }
     for window in windows(outcomes) {
@@ -57,7 +58,8 @@ pub(super) fn section(outcomes: &[Outcome], is_quick: bool) -> Section {
     }
     section.heading("Streams with repeats");
     section.paragraph(
-        "With 32 bits for each item of the window: repeats leave more room, except where every arrival takes a place of its own.",
+        "With 32 bits for each item of the window: repeats leave more room, except where every arrival takes a place of \
+         its own.",
     );
     for window in windows(outcomes) {
         streams(&mut section, outcomes, window);
@@ -170,9 +172,10 @@ fn frontier(section: &mut Section, raced: &Raced<'_>, window: u64) {
     );
     section.figure(
         &[equal.wide().tall()],
-        "Lower is better. Contenders that never lost an item of the window and whose peak slack was at most 0.25 with every memory, so that \
-         they are comparable; and, for reference, static filters (brown), which hold one window and never forget: what \
-         remembering alone costs. A white marker: not one stranger was reported; it stands where one in all questions would be, and the rate is lower.",
+        "Lower is better. Contenders that never lost an item of the window and whose peak slack was at most 0.25 with \
+         every memory, so that they are comparable; and, for reference, static filters (brown), which hold one window and \
+         never forget: what remembering alone costs. A white marker: not one stranger was reported; it stands where one \
+         in all questions would be, and the rate is lower.",
     );
     let more = lines(
         Chart::new(format!("The same with more slack; w = {window}"), bits_axis(), rate_axis()),
@@ -192,9 +195,10 @@ fn frontier(section: &mut Section, raced: &Raced<'_>, window: u64) {
     );
     section.figure(
         &[more, decaying],
-        "Left: contenders that kept the window, but reported more than a quarter of a window of expired items at some moment. Right: \
-         filters that forget at random, what they lose of the window against what they report wrongly; each line goes through 16, 24, 32 \
-         and 48 bits per item, from the top downwards. All other contenders are at zero false negatives.",
+        "Left: contenders that kept the window, but reported more than a quarter of a window of expired items at some \
+         moment. Right: filters that forget at random, what they lose of the window against what they report wrongly; \
+         each line goes through 16, 24, 32 and 48 bits per item, from the top downwards. All other contenders are at zero \
+         false negatives.",
     );
 }
 
@@ -223,9 +227,9 @@ fn speeds(section: &mut Section, raced: &Raced<'_>, window: u64) {
     );
     section.figure(
         &[insert, query],
-        "Time of one insert and of one query (half for items of the window, half for strangers) against memory, without hashing the \
-         item; lower is better. Medians over stretches of 500 operations (200 for w = 10000), one after the other, no batches; contenders take turns. The contenders \
-         of the large figure above.",
+        "Time of one insert and of one query (half for items of the window, half for strangers) against memory, without \
+         hashing the item; lower is better. Medians over stretches of 500 operations (200 for w = 10000), one after the \
+         other, no batches; contenders take turns. The contenders of the large figure above.",
     );
     let both = lines(
         Chart::new(
@@ -244,8 +248,8 @@ fn speeds(section: &mut Section, raced: &Raced<'_>, window: u64) {
     );
     section.figure(
         &[both.wide().tall()],
-        "The same memory for all: nearer to the lower left is better in both respects. Who has nobody to the lower left is the best \
-         choice for some balance of rate and speed.",
+        "The same memory for all: nearer to the lower left is better in both respects. Who has nobody to the lower left \
+         is the best choice for some balance of rate and speed.",
     );
 }
 
