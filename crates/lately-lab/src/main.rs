@@ -29,7 +29,7 @@ enum Command {
         /// Where race.json and report.html go
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
-        /// Smaller windows and shorter streams: two minutes
+        /// The large window with one stream only, fewer questions: within two minutes
         #[arg(long)]
         quick: bool,
     },

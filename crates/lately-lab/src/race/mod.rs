@@ -22,6 +22,7 @@ use streams::Stream;
 pub(crate) use streams::Zipf;
 
 use crate::parallel::in_parallel;
+use crate::report;
 use crate::rivals::{Budget, CATALOGUE, Contender, Family, Rival, hash_of};
 
 /// Memory for each item of the window, in bits.
@@ -88,7 +89,7 @@ fn courses(is_quick: bool) -> Vec<Course> {
 
 /// Races, and writes `race.json` and the report's section into `directory`.
 pub(crate) fn run(directory: &Path, is_quick: bool) -> io::Result<()> {
-    fs::create_dir_all(directory)?;
+    report::make_directory(directory)?;
     let start = Instant::now();
     let mut outcomes = Vec::new();
     let courses = courses(is_quick);

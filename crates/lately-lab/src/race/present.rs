@@ -37,16 +37,17 @@ pub(super) fn section(outcomes: &[Outcome], is_quick: bool) -> Section {
     let mut section =
         Section::new("race", "The race: sliding-window filters with the same memory on the same streams");
     section.paragraph(
-        "Every contender is given a window of w items and so many bits of memory for each, and must remember the last w inserts. \
-         False negatives are items of the window that it does not report. The false positive rate is that of items that \
-         never were in the stream. The slack (NPWS) is how many items that have left the window are still reported, over \
-         the window, beyond what false positives explain; up to three windows back are asked. Parameters follow from memory \
-         and window by a rule that each contender's source file states; who can choose its slack aims at a peak of 0.2. \
-         Where strangers are often reported the measured slack is uncertain by some hundredths.",
+        "Every contender is given a window of w items and so many bits of memory for each, and must remember the last w \
+         inserts. False negatives are items of the window that it does not report. The false positive rate is that of \
+         items that never were in the stream. The slack (NPWS) is how many items that have left the window are still \
+         reported, over the window, beyond what false positives explain; up to three windows back are asked. Parameters \
+         follow from memory and window by a rule that each contender's source file states; who can choose its slack aims \
+         at a peak of 0.2. Where strangers are often reported the measured slack is uncertain by some hundredths.",
     );
     if is_quick {
         section.paragraph(
-            "This was a quick race: w = 1e6 with the distinct stream only, fewer questions (for w = 1e6 up to two windows back), and times of that stream only.",
+            "This was a quick race: w = 1e6 with the distinct stream only, fewer questions (for w = 1e6 up to two windows \
+             back), and times of that stream only.",
         );
     }
     for window in windows(outcomes) {
@@ -57,7 +58,8 @@ pub(super) fn section(outcomes: &[Outcome], is_quick: bool) -> Section {
     }
     section.heading("Streams with repeats");
     section.paragraph(
-        "With 32 bits for each item of the window: repeats leave more room, except where every arrival takes a place of its own.",
+        "With 32 bits for each item of the window: repeats leave more room, except where every arrival takes a place of \
+         its own.",
     );
     for window in windows(outcomes) {
         streams(&mut section, outcomes, window);
@@ -106,24 +108,26 @@ fn lines(
     mut chart: Chart,
     raced: &Raced<'_>,
     wanted: impl Fn(Class) -> bool,
-    point: impl Fn(&Outcome, &Measured) -> Option<(f64, f64)>,
+    point: impl Fn(&Outcome, &Measured) -> Option<Point>,
 ) -> Chart {
-    let mut members: BTreeMap<Family, usize> = BTreeMap::new();
-    for outcomes in raced.values() {
-        let contender = outcomes[0].0.contender;
-        let member = members.entry(contender.family).or_default();
-        let class = class_of(outcomes);
-        if wanted(class) {
-            let points = outcomes.iter().filter_map(|(outcome, measured)| point(outcome, measured)).collect();
-            let colour = hue(contender.family as usize);
-            let is_ours = contender.family == Family::Ours;
-            let series =
-                Series::new(contender.name, colour, Mark::Marked(*member), points).prominent(is_ours);
-            chart = chart.with(series);
-        }
-        *member += 1;
+    for (&place, outcomes) in raced.iter().filter(|(_, outcomes)| wanted(class_of(outcomes))) {
+        let contender = &CATALOGUE[place];
+        let (colour, form) = (hue(contender.family as usize), form_of(place));
+        let points: Vec<Point> =
+            outcomes.iter().filter_map(|(outcome, measured)| point(outcome, measured)).collect();
+        let all = points.iter().map(|point| point.at).collect();
+        let bounds = points.iter().filter(|point| point.is_bound).map(|point| point.at).collect();
+        let is_ours = contender.family == Family::Ours;
+        chart = chart
+            .with(Series::new(contender.name, colour, Mark::Marked(form), all).prominent(is_ours))
+            .with(Series::new("", colour, Mark::Outlined(form), bounds));
     }
     chart
+}
+
+/// Members of a family are numbered, whoever of them is in a figure: everybody has one marker in all of them.
+fn form_of(place: usize) -> usize {
+    CATALOGUE[..place].iter().filter(|contender| contender.family == CATALOGUE[place].family).count()
 }
 
 fn bits_axis() -> Axis {
@@ -132,11 +136,22 @@ fn bits_axis() -> Axis {
         .ticks(BITS_PER_ITEM.map(|bits| bits as f64))
 }
 
-/// What was never seen is drawn at the rate that one in all questions would have been.
-fn rate(outcome: &Outcome, measured: &Measured) -> (f64, f64) {
-    let accuracy = &measured.accuracy;
-    let rate = accuracy.false_positives.max(1) as f64 / accuracy.stranger_queries as f64;
-    (outcome.bits_per_item as f64, rate)
+struct Point {
+    at: (f64, f64),
+    /// No stranger was reported: the rate is lower than this, which one in all questions would have been.
+    is_bound: bool,
+}
+
+impl Point {
+    fn new(x: f64, y: f64) -> Self {
+        Self { at: (x, y), is_bound: false }
+    }
+
+    fn with_rate(x: f64, measured: &Measured) -> Self {
+        let accuracy = &measured.accuracy;
+        let rate = accuracy.false_positives.max(1) as f64 / accuracy.stranger_queries as f64;
+        Self { at: (x, rate), is_bound: accuracy.false_positives == 0 }
+    }
 }
 
 fn is_compared(class: Class) -> bool {
@@ -153,19 +168,20 @@ fn frontier(section: &mut Section, raced: &Raced<'_>, window: u64) {
         ),
         raced,
         is_compared,
-        |outcome, measured| Some(rate(outcome, measured)),
+        |outcome, measured| Some(Point::with_rate(outcome.bits_per_item as f64, measured)),
     );
     section.figure(
         &[equal.wide().tall()],
-        "Lower is better. Contenders that never lost an item of the window and whose peak slack was at most 0.25 with every memory, so that \
-         they are comparable; and, for reference, static filters (brown), which hold one window and never forget: what \
-         remembering alone costs. A point at one over the number of questions (some 4e-7 to 8e-7 in a quick race) may stand for no mistake at all.",
+        "Lower is better. Contenders that never lost an item of the window and whose peak slack was at most 0.25 with \
+         every memory, so that they are comparable; and, for reference, static filters (brown), which hold one window and \
+         never forget: what remembering alone costs. A white marker: not one stranger was reported; it stands where one \
+         in all questions would be, and the rate is lower.",
     );
     let more = lines(
         Chart::new(format!("The same with more slack; w = {window}"), bits_axis(), rate_axis()),
         raced,
         |class| class == Class::KeepsWindowWithMoreSlack,
-        |outcome, measured| Some(rate(outcome, measured)),
+        |outcome, measured| Some(Point::with_rate(outcome.bits_per_item as f64, measured)),
     );
     let decaying = lines(
         Chart::new(
@@ -175,16 +191,14 @@ fn frontier(section: &mut Section, raced: &Raced<'_>, window: u64) {
         ),
         raced,
         |class| class == Class::ForgetsItems,
-        |_, measured| {
-            let accuracy = &measured.accuracy;
-            Some((accuracy.false_negative_rate(), accuracy.false_positive_rate()))
-        },
+        |_, measured| Some(Point::with_rate(measured.accuracy.false_negative_rate(), measured)),
     );
     section.figure(
         &[more, decaying],
-        "Left: contenders that kept the window, but reported more than a quarter of a window of expired items at some moment. Right: \
-         filters that forget at random, what they lose of the window against what they report wrongly; each line goes through 16, 24, 32 \
-         and 48 bits per item, from the top downwards. All other contenders are at zero false negatives.",
+        "Left: contenders that kept the window, but reported more than a quarter of a window of expired items at some \
+         moment. Right: filters that forget at random, what they lose of the window against what they report wrongly; \
+         each line goes through 16, 24, 32 and 48 bits per item, from the top downwards. All other contenders are at zero \
+         false negatives.",
     );
 }
 
@@ -195,16 +209,27 @@ fn speeds(section: &mut Section, raced: &Raced<'_>, window: u64) {
         Chart::new(format!("{title}; w = {window}"), bits_axis(), time).tall()
     };
     let time = |of: fn(&Measured) -> Option<f64>| {
-        move |outcome: &Outcome, measured: &Measured| Some((outcome.bits_per_item as f64, of(measured)?))
+        move |outcome: &Outcome, measured: &Measured| {
+            Some(Point::new(outcome.bits_per_item as f64, of(measured)?))
+        }
     };
-    let insert =
-        lines(chart("Insert"), raced, is_compared, time(|measured| Some(measured.speed?.insert.mean)));
-    let query = lines(chart("Query"), raced, is_compared, time(|measured| Some(measured.speed?.query.mean)));
+    let insert = lines(
+        chart("Time of one insert"),
+        raced,
+        is_compared,
+        time(|measured| Some(measured.speed?.insert.mean)),
+    );
+    let query = lines(
+        chart("Time of one query"),
+        raced,
+        is_compared,
+        time(|measured| Some(measured.speed?.query.mean)),
+    );
     section.figure(
         &[insert, query],
-        "Time of one insert and of one query (half for items of the window, half for strangers) against memory, without hashing the \
-         item; lower is better. Medians of rounds in which contenders take turns, one operation after the other (no batches). The contenders \
-         of the large figure above.",
+        "Time of one insert and of one query (half for items of the window, half for strangers) against memory, without \
+         hashing the item; lower is better. Medians over stretches of 500 operations (200 for w = 10000), one after the \
+         other, no batches; contenders take turns. The contenders of the large figure above.",
     );
     let both = lines(
         Chart::new(
@@ -218,13 +243,13 @@ fn speeds(section: &mut Section, raced: &Raced<'_>, window: u64) {
         is_compared,
         |outcome, measured| {
             let speed = measured.speed.filter(|_| outcome.bits_per_item == BITS)?;
-            Some((speed.query.mean + speed.insert.mean, rate(outcome, measured).1))
+            Some(Point::with_rate(speed.query.mean + speed.insert.mean, measured))
         },
     );
     section.figure(
         &[both.wide().tall()],
-        "The same memory for all: nearer to the lower left is better in both respects. Who has nobody to the lower left is the best \
-         choice for some balance of rate and speed.",
+        "The same memory for all: nearer to the lower left is better in both respects. Who has nobody to the lower left \
+         is the best choice for some balance of rate and speed.",
     );
 }
 
@@ -308,4 +333,17 @@ fn table(outcomes: &[&Outcome]) -> Table {
         row.text(measured.parameters.as_str());
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::MARKER_FORMS;
+
+    #[test]
+    fn no_two_contenders_look_the_same() {
+        let looks = |place: usize| (hue(CATALOGUE[place].family as usize), form_of(place) % MARKER_FORMS);
+        let all: std::collections::HashSet<_> = (0..CATALOGUE.len()).map(looks).collect();
+        assert_eq!(all.len(), CATALOGUE.len());
+    }
 }

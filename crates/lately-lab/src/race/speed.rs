@@ -1,5 +1,6 @@
-//! How long an insert and a query take: contenders in turn, round by round, and the median of the rounds, as on a shared
-//! machine absolute times mean little. Then single operations one by one, for the slowest in a thousand.
+//! How long an insert and a query take: contenders in turn, round by round, and the median over short stretches of the rounds. On a
+//! busy machine a thread is put to sleep every few milliseconds; of stretches so short, few are hit. Then single operations one by
+//! one, for the slowest in a thousand.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -48,10 +49,10 @@ pub(super) fn measure(
         let inserts = fresh.take(effort.operations);
         for (rival, [insert, query]) in rivals.iter_mut().zip(&mut rounds) {
             // Queries first: what never forgets is not to be asked when it is overfull.
-            query.push(nanos_each(&queries, || {
-                black_box(rival.count_contained(&queries));
+            query.extend(nanos_each(&queries, |stretch| {
+                black_box(rival.count_contained(stretch));
             }));
-            insert.push(nanos_each(&inserts, || rival.insert_all(&inserts)));
+            insert.extend(nanos_each(&inserts, |stretch| rival.insert_all(stretch)));
         }
     }
     let queries = queries(hashes, window, effort.singles, &mut random, &mut stranger);
@@ -104,10 +105,15 @@ fn queries(
     queries
 }
 
-fn nanos_each(operations: &[u64], run: impl FnOnce()) -> f64 {
-    let start = Instant::now();
-    run();
-    start.elapsed().as_nanos() as f64 / operations.len() as f64
+/// Of one operation, for each stretch.
+fn nanos_each(operations: &[u64], mut run: impl FnMut(&[u64])) -> Vec<f64> {
+    const STRETCH: usize = 500;
+    let time = |stretch: &[u64]| {
+        let start = Instant::now();
+        run(stretch);
+        start.elapsed().as_nanos() as f64 / stretch.len() as f64
+    };
+    operations.chunks(STRETCH).map(time).collect()
 }
 
 fn slowest(operations: &[u64], mut run: impl FnMut(u64)) -> f64 {

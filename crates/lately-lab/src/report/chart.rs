@@ -11,6 +11,9 @@ const HUES: [&str; 10] = [
     "#a3a417",
 ];
 
+/// What was measured, beside models in their colours.
+pub(crate) const MEASURED: &str = "#1c2430";
+
 pub(crate) fn hue(i: usize) -> &'static str {
     HUES[i % HUES.len()]
 }
@@ -22,9 +25,17 @@ pub(crate) enum Mark {
     Dashed,
     /// A line with a marker at each point; the number chooses its form.
     Marked(usize),
+    /// Small dots, of which there may be many.
     Points,
+    /// Large dots without a line.
+    Dots,
+    /// Outlines of markers without a line, over those of another series: points that are not what they seem.
+    Outlined(usize),
     Bars,
 }
+
+/// How many forms of markers there are.
+pub(crate) const MARKER_FORMS: usize = 6;
 
 pub(crate) struct Series {
     /// Without a name it is not in the legend: it goes with another of its colour.
@@ -118,8 +129,12 @@ impl Axis {
         let (low, high) = self.range.unwrap_or((0.0, 1.0));
         if self.is_log {
             let (first, last) = (low.log10().ceil() as i32, (high.log10() + 1e-9).floor() as i32);
-            let step = ((last - first) / 8 + 1).max(1) as usize;
-            return (first..=last).step_by(step).map(|power| 10_f64.powi(power)).collect();
+            // Multiples, so that 1 is among them.
+            let step = (last - first) / 8 + 1;
+            return (first..=last)
+                .filter(|power| power % step == 0)
+                .map(|power| 10_f64.powi(power))
+                .collect();
         }
         let step = round_step((high - low) / 5.0);
         let count = ((high - low) / step).round() as u32;
@@ -239,7 +254,12 @@ impl Chart {
             let x = frame.right + 14.0;
             let sample = [(x, y), (x + 20.0, y)];
             match series.mark {
-                Mark::Points => draw_marker(svg, (x + 10.0, y), series.colour, 0, true),
+                Mark::Points | Mark::Dots => {
+                    draw_marker(svg, (x + 10.0, y), 0, LARGE, &filled(series.colour));
+                }
+                Mark::Outlined(form) => {
+                    draw_marker(svg, (x + 10.0, y), form, LARGE, &outlined(series.colour));
+                }
                 Mark::Bars => draw!(
                     svg,
                     "<rect x=\"{x}\" y=\"{:.1}\" width=\"20\" height=\"10\" fill=\"{}\"/>",
@@ -249,7 +269,7 @@ impl Chart {
                 _ => draw_line(svg, &sample, series),
             }
             if let Mark::Marked(form) = series.mark {
-                draw_marker(svg, (x + 10.0, y), series.colour, form, true);
+                draw_marker(svg, (x + 10.0, y), form, LARGE, &filled(series.colour));
             }
             let weight = if series.is_prominent { " font-weight=\"600\"" } else { "" };
             draw!(
@@ -326,29 +346,27 @@ impl Frame {
         let places: Vec<_> =
             series.points.iter().filter(|p| self.contains(**p)).map(|&p| (p, self.at(p))).collect();
         let title = |(x, y): (f64, f64)| {
-            let name = escape(&series.name);
-            format!("<title>{name}: {} at {}</title>", super::scientific(y), super::scientific(x))
+            let name =
+                if series.name.is_empty() { String::new() } else { format!("{}: ", escape(&series.name)) };
+            format!("<title>{name}{} at {}</title>", super::scientific(y), super::scientific(x))
         };
-        match (series.mark, of_bars) {
-            (Mark::Line | Mark::Dashed, _) => {
-                let line: Vec<_> = places.iter().map(|place| place.1).collect();
-                draw_line(svg, &line, series);
+        let draw_markers = |svg: &mut String, form, r, paint: &str| {
+            for &(point, at) in &places {
+                draw!(svg, "<g>{}", title(point));
+                draw_marker(svg, at, form, r, paint);
+                svg.push_str("</g>");
             }
-            (Mark::Marked(form), _) => {
-                let line: Vec<_> = places.iter().map(|place| place.1).collect();
-                draw_line(svg, &line, series);
-                for (point, at) in places {
-                    draw!(svg, "<g>{}", title(point));
-                    draw_marker(svg, at, series.colour, form, true);
-                    svg.push_str("</g>");
-                }
+        };
+        match series.mark {
+            Mark::Line | Mark::Dashed => self.draw_lines(svg, series),
+            Mark::Marked(form) => {
+                self.draw_lines(svg, series);
+                draw_markers(svg, form, LARGE, &filled(series.colour));
             }
-            (Mark::Points, _) => {
-                for (_, at) in places {
-                    draw_marker(svg, at, series.colour, 0, false);
-                }
-            }
-            (Mark::Bars, of_bars) => {
+            Mark::Points => draw_markers(svg, 0, SMALL, &filled(series.colour)),
+            Mark::Dots => draw_markers(svg, 0, LARGE, &filled(series.colour)),
+            Mark::Outlined(form) => draw_markers(svg, form, LARGE, &outlined(series.colour)),
+            Mark::Bars => {
                 let (i, of) = of_bars.unwrap_or((0, 1));
                 let slot = (self.right - LEFT) / (series.points.len() as f64 + 1.0) * 0.8;
                 let width = slot / of as f64;
@@ -366,9 +384,47 @@ impl Frame {
             }
         }
     }
+
+    /// The lines between a series' points, as far as they are within the frame.
+    fn draw_lines(&self, svg: &mut String, series: &Series) {
+        let shown = series.points.iter().filter(|(x, y)| self.x.shows(*x) && self.y.shows(*y));
+        let places: Vec<_> = shown.map(|&point| self.at(point)).collect();
+        let mut line: Vec<(f64, f64)> = Vec::new();
+        for ends in places.windows(2) {
+            let within = self.within([ends[0], ends[1]]);
+            if within.is_none_or(|[from, _]| line.last() != Some(&from)) {
+                draw_line(svg, &std::mem::take(&mut line), series);
+                line.extend(within.map(|[from, _]| from));
+            }
+            line.extend(within.map(|[_, to]| to));
+        }
+        draw_line(svg, &line, series);
+    }
+
+    /// The part of a straight line that is within the frame.
+    fn within(&self, [a, b]: [(f64, f64); 2]) -> Option<[(f64, f64); 2]> {
+        // Less than a pixel, for what lies on the frame itself.
+        const MARGIN: f64 = 0.5;
+        let (mut from, mut to) = (0.0_f64, 1.0_f64);
+        for (start, end, low, high) in [(a.0, b.0, LEFT, self.right), (a.1, b.1, TOP, self.bottom)] {
+            let [at_low, at_high] =
+                [low - MARGIN, high + MARGIN].map(|border| (border - start) / (end - start));
+            if at_low.is_finite() && at_high.is_finite() {
+                from = from.max(at_low.min(at_high));
+                to = to.min(at_low.max(at_high));
+            } else if !(low - MARGIN..=high + MARGIN).contains(&start) {
+                return None;
+            }
+        }
+        let along = |share: f64| (a.0 + share * (b.0 - a.0), a.1 + share * (b.1 - a.1));
+        (from < to).then(|| [if from > 0.0 { along(from) } else { a }, if to < 1.0 { along(to) } else { b }])
+    }
 }
 
 fn draw_line(svg: &mut String, places: &[(f64, f64)], series: &Series) {
+    if places.is_empty() {
+        return;
+    }
     let mut points = String::new();
     for (x, y) in places {
         draw!(points, "{x:.1},{y:.1} ");
@@ -383,19 +439,37 @@ fn draw_line(svg: &mut String, places: &[(f64, f64)], series: &Series) {
     );
 }
 
-fn draw_marker(svg: &mut String, (x, y): (f64, f64), colour: &str, form: usize, is_large: bool) {
-    let r = if is_large { 4.0 } else { 1.7 };
-    let path = match form % 5 {
+/// Radii of markers.
+const LARGE: f64 = 4.0;
+const SMALL: f64 = 1.7;
+
+fn filled(colour: &str) -> String {
+    format!("fill=\"{colour}\"")
+}
+
+fn outlined(colour: &str) -> String {
+    format!("fill=\"#fff\" stroke=\"{colour}\" stroke-width=\"1.5\"")
+}
+
+fn draw_marker(svg: &mut String, (x, y): (f64, f64), form: usize, r: f64, paint: &str) {
+    let path = match form % MARKER_FORMS {
         0 => {
-            draw!(svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{r}\" fill=\"{colour}\"/>");
+            draw!(svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{r}\" {paint}/>");
             return;
         }
         1 => format!("M{:.1},{:.1}h{r2}v{r2}h-{r2}z", x - r, y - r, r2 = 2.0 * r),
         2 => format!("M{x:.1},{:.1}l{s},{t}h-{t}z", y - 1.3 * r, s = 1.2 * r, t = 2.4 * r),
         3 => format!("M{x:.1},{:.1}l{s},{s}l-{s},{s}l-{s},-{s}z", y - 1.4 * r, s = 1.4 * r),
-        _ => format!("M{x:.1},{:.1}l{s},-{t}h-{t}z", y + 1.3 * r, s = 1.2 * r, t = 2.4 * r),
+        4 => format!("M{x:.1},{:.1}l{s},-{t}h-{t}z", y + 1.3 * r, s = 1.2 * r, t = 2.4 * r),
+        // A plus sign.
+        _ => format!(
+            "M{:.1},{:.1}h{t}v{t}h{t}v{t}h-{t}v{t}h-{t}v-{t}h-{t}v-{t}h{t}z",
+            x - 0.5 * r,
+            y - 1.5 * r,
+            t = r
+        ),
     };
-    draw!(svg, "<path d=\"{path}\" fill=\"{colour}\"/>");
+    draw!(svg, "<path d=\"{path}\" {paint}/>");
 }
 
 #[cfg(test)]
@@ -421,6 +495,43 @@ mod tests {
         let axis = Axis::log("").fitted([0.002, 0.3, 0.0].into_iter());
         assert_eq!(axis.range, Some((0.001, 1.0)));
         assert_eq!(axis.tick_values().len(), 4);
+        let ticks = Axis::log("").range(1e-17, 1.0).tick_values();
+        assert_eq!((ticks.len(), ticks.last()), (6, Some(&1.0)));
+    }
+
+    #[test]
+    fn lines_go_on_to_the_frame_where_points_are_beyond_it() {
+        let frame = Frame {
+            x: Axis::linear("").range(0.0, 1.0),
+            y: Axis::linear("").range(0.0, 1.0),
+            right: 168.0,
+            bottom: 138.0,
+        };
+        let lines = |points: Vec<(f64, f64)>| {
+            let mut svg = String::new();
+            frame.draw_lines(&mut svg, &Series::new("", hue(0), Mark::Line, points));
+            let line = |part: &str| part.split('"').next().unwrap_or_default().to_owned();
+            svg.split("points=\"").skip(1).map(line).collect::<Vec<_>>()
+        };
+        // One unit is 100 pixels, and the margin half of one.
+        assert_eq!(lines(vec![(0.0, 0.5), (1.0, -0.5)]), ["68.0,88.0 118.5,138.5"]);
+        assert_eq!(lines(vec![(0.2, 0.2), (0.4, 0.4), (0.6, 0.6)]), ["88.0,118.0 108.0,98.0 128.0,78.0"]);
+        let twice = lines(vec![(0.0, 0.5), (0.25, -0.5), (0.5, -0.5), (0.75, 0.5)]);
+        assert_eq!(twice, ["68.0,88.0 80.6,138.5", "130.4,138.5 143.0,88.0"]);
+        assert!(lines(vec![(0.0, 2.0), (1.0, 2.0)]).is_empty());
+        // What lies on the frame is within it.
+        assert_eq!(lines(vec![(0.0, 1.0), (1.0, 1.0)]), ["68.0,38.0 168.0,38.0"]);
+    }
+
+    #[test]
+    fn markers_have_forms_of_their_own() {
+        let form = |form| {
+            let mut svg = String::new();
+            draw_marker(&mut svg, (10.0, 10.0), form, LARGE, &filled(hue(0)));
+            svg
+        };
+        let forms: std::collections::HashSet<_> = (0..MARKER_FORMS).map(form).collect();
+        assert_eq!(forms.len(), MARKER_FORMS);
     }
 
     #[test]

@@ -12,7 +12,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-pub(crate) use chart::{Axis, Chart, Mark, Series, hue};
+#[cfg(test)]
+pub(crate) use chart::MARKER_FORMS;
+pub(crate) use chart::{Axis, Chart, MEASURED, Mark, Series, hue};
 pub(crate) use table::{Table, scientific};
 
 /// Sections in the order in which they stand on the page.
@@ -89,6 +91,17 @@ impl Section {
     }
 }
 
+/// Where a report and the files beside it go.
+pub(crate) fn make_directory(directory: &Path) -> io::Result<()> {
+    fs::create_dir_all(directory).map_err(|error| {
+        let place = directory.display();
+        io::Error::new(
+            error.kind(),
+            format!("--out {place}: {error}; name a directory that can be written to"),
+        )
+    })
+}
+
 fn borders(id: &str) -> [String; 2] {
     [format!("<section id=\"{id}\">\n"), format!("</section><!-- {id} -->\n")]
 }
@@ -105,6 +118,24 @@ mod tests {
         let mut section = Section::new(id, id);
         section.paragraph(text);
         section
+    }
+
+    #[test]
+    fn a_page_needs_nothing_but_itself() {
+        let mut section = section("paper", "text");
+        let series = Series::new("a", hue(0), Mark::Marked(1), vec![(1.0, 1.0), (2.0, 2.0)]);
+        section.figure(&[Chart::new("c", Axis::linear("x"), Axis::linear("y")).with(series)], "caption");
+        let page = section.page_with("");
+        for reference in ["http", "<script", "src=", "@import", "url("] {
+            assert!(!page.contains(reference), "{reference} in {page}");
+        }
+    }
+
+    #[test]
+    fn a_place_that_is_no_directory_is_named_with_the_remedy() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+        let error = make_directory(&file).expect_err("a file").to_string();
+        assert!(error.contains("Cargo.toml") && error.contains("name a directory"), "{error}");
     }
 
     #[test]

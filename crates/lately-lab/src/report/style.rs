@@ -9,8 +9,8 @@ svg { max-width: 100%; height: auto; } svg text { font: 12px system-ui, sans-ser
 svg .title { font-size: 14px; font-weight: 600; } svg .axis { fill: #46505e; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 0.8rem; font-variant-numeric: tabular-nums; margin: 0.6rem 0 1.4rem; }
-th, td { padding: 0.14rem 0.42rem; text-align: right; border-bottom: 1px solid #e6eaef; white-space: nowrap; }
-th { position: sticky; top: 0; background: #f4f6f9; } td.text, th.text { text-align: left; }
+th, td { padding: 0.14rem 0.28rem; text-align: right; border-bottom: 1px solid #e6eaef; white-space: nowrap; }
+th { position: sticky; top: 0; background: #f4f6f9; font-size: 0.72rem; } td.text, th.text { text-align: left; }
 td.flag { background: #fdecc8; } td.bad { background: #fbdcdc; } td.good { background: #e2f3e2; }
 details { margin: 0.5rem 0; } summary { cursor: pointer; font-weight: 600; }
 ";

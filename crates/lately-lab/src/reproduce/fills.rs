@@ -35,7 +35,7 @@ pub(super) fn per_slice() -> Figure {
     Figure {
         name: "fill_per_slice",
         caption: format!(
-            "Paper, figure \"Fill ratio of each slice\": slices 0 to 9 are being filled, the others stay as they are. Measured in a filter for \
+            "Paper, figure 2, \"Fill ratio of each slice\": slices 0 to 9 are being filled, the others stay as they are. Measured in a filter for \
              {WINDOW} items just before a shift. The fill grows as 1 - 2^(-(i+1)/k), not linearly as the paper's model has it: that is why its rates are too low."
         ),
         charts: vec![chart.wide()],
@@ -82,7 +82,7 @@ pub(super) fn designs() -> Figure {
     }
     Figure {
         name: "segment_designs",
-        caption: "Paper, figure \"Fill ratios for three designs\": k = 10 with one slice per segment, k = 5 with two, k = 2 with five, measured just \
+        caption: "Paper, figure 9, \"Fill ratios for three designs\": k = 10 with one slice per segment, k = 5 with two, k = 2 with five, measured just \
                   before a shift. All have the same memory and window (k to l as 1 to 2); fewer, larger segments jump further when they shift."
             .into(),
         charts: vec![chart.wide()],

@@ -13,7 +13,6 @@ mod reference;
 mod tables;
 mod transition;
 
-use std::fs;
 use std::io;
 use std::path::Path;
 use std::time::Instant;
@@ -21,7 +20,7 @@ use std::time::Instant;
 use figure::Figure;
 use lately::Filter;
 
-use crate::report::Section;
+use crate::report::{self, Section};
 
 /// The lowest (k, l) of each rate in the paper's table 2.
 const LOWEST_PAIRS: [(u32, u32); 5] = [(4, 3), (7, 5), (10, 7), (14, 11), (17, 13)];
@@ -35,7 +34,7 @@ type Make = fn() -> Figure;
 
 /// Recomputes and measures everything, and writes it into `directory`.
 pub(crate) fn run(directory: &Path) -> io::Result<()> {
-    fs::create_dir_all(directory)?;
+    report::make_directory(directory)?;
     let start = Instant::now();
     let progress = |what: &str| eprintln!("[{:>4.0} s] {what}", start.elapsed().as_secs_f64());
     let mut section = Section::new("paper", "The paper, line by line");

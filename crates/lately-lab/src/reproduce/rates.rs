@@ -7,7 +7,7 @@ use super::LOWEST_PAIRS;
 use super::figure::{Figure, Numbers};
 use super::reference::Reference;
 use crate::parallel::in_parallel;
-use crate::report::{Axis, Chart, Mark, Series, hue};
+use crate::report::{Axis, Chart, MEASURED, Mark, Series, hue};
 use crate::rivals::hash_of;
 
 const WINDOW: u64 = 1_000;
@@ -38,31 +38,31 @@ pub(super) fn figure() -> Figure {
         }
         let points = |of: fn(&Sample) -> f64| samples.iter().map(|s| (s.insertions as f64, of(s))).collect();
         chart = chart.with(Series::new("", hue(i), Mark::Points, points(|s| s.probed))).with(Series::new(
-            format!("({k}, {l})"),
+            format!("k = {k}, l = {l}"),
             hue(i),
             Mark::Line,
             points(|s| s.from_bits),
         ));
     }
-    let (_, tenth) = (LOWEST_PAIRS[0], &all[0]);
+    chart = chart.with(Series::new("dots: probed", MEASURED, Mark::Points, Vec::new()));
     let zoom = |of: fn(&Sample) -> f64| {
-        tenth
+        all[0]
             .iter()
             .filter(|s| s.insertions >= 4000 && s.insertions <= 8000)
             .map(|s| (s.insertions as f64, of(s)))
             .collect()
     };
     let zigzag = Chart::new(
-        "The zig-zag of (4, 3), enlarged",
+        "The zig-zag of k = 4, l = 3, enlarged",
         Axis::linear("insertions").range(4000.0, 8000.0),
         Axis::linear("false positive rate").range(0.0, 0.2),
     )
-    .with(Series::new("probed", "#1c2430", Mark::Points, zoom(|s| s.probed)))
+    .with(Series::new("probed", MEASURED, Mark::Points, zoom(|s| s.probed)))
     .with(Series::new("from its bits", hue(0), Mark::Line, zoom(|s| s.from_bits)));
     Figure {
         name: "rates_over_insertions",
-        caption: "Paper, figure \"Experimental validation of false positive rates for low (k, l)\": one filter of each of the five lowest pairs, from empty, \
-                  every 50 insertions. Points are strangers probed (at most 2e6 per sample, so the lowest rate scatters); lines are the rate that the filter's bits \
+        caption: "Paper, figure 6, \"Experimental validation of false positive rates for low (k, l)\": one filter of each of the five lowest pairs, from empty, \
+                  every 50 insertions. Dots are strangers probed (at most 2e6 per sample, so the lowest rate scatters); lines are the rate that the filter's bits \
                   give at that moment. Between two shifts the rate rises, at a shift it falls: the zig-zag, clearest at the lowest k and l."
             .into(),
         charts: vec![chart.wide().tall(), zigzag.wide()],
@@ -128,7 +128,7 @@ pub(super) fn models() -> Figure {
         Axis::linear("row of table 2").range(0.0, 26.0).ticks([1.0, 5.0, 10.0, 15.0, 20.0, 25.0]),
         Axis::linear("times the paper's rate").range(0.9, 1.3),
     )
-    .with(Series::new("measured", "#1c2430", Mark::Marked(0), measured))
+    .with(Series::new("measured", MEASURED, Mark::Dots, measured))
     .with(Series::new("exact model", hue(0), Mark::Line, exact))
     .with(Series::new("paper model", hue(1), Mark::Dashed, vec![(0.0, 1.0), (26.0, 1.0)]));
     Figure {

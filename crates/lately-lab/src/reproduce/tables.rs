@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
+use super::figure::Numbers;
 use super::paper::{self, Instead, RoundedUp, Truncated, Value, rounded};
 use crate::report::{Section, Table, scientific};
 use crate::rivals::{Rival as _, Swamp, hash_of};
@@ -20,7 +21,7 @@ const TITLES: [&str; 4] = [
 pub(super) fn report(section: &mut Section, directory: &Path) -> io::Result<()> {
     let values = paper::values();
     let swamps = measure_swamps(&values);
-    let list: Vec<Json> = values.iter().map(|value| to_json(value, &swamps)).collect();
+    let list: Vec<Json> = values.iter().map(to_json).collect();
     fs::write(directory.join("tables.json"), format!("{:#}\n", Json::from(list)))?;
 
     section.heading("The tables");
@@ -43,14 +44,23 @@ pub(super) fn report(section: &mut Section, directory: &Path) -> io::Result<()> 
     section.paragraph(
         "Table 4's SWAMP columns were read off a figure of another paper by the authors, and have no formula. Beside them stands \
          our SWAMP, measured: a window of 2^16 elements, fingerprints in whole bits just above and just below the rate asked for, \
-         and between these two in proportion to the logarithm of the rate.",
+         and between these two in proportion to the logarithm of the rate. (Numbers: table_4_swamp.csv)",
     );
     section.table(&swamp_table(&swamps));
-    Ok(())
+    write_swamps(&swamps, directory)
 }
 
-fn to_json(value: &Value, swamps: &[SwampRow]) -> Json {
-    let mut object = json!({
+fn write_swamps(swamps: &[SwampRow], directory: &Path) -> io::Result<()> {
+    let mut numbers = Numbers::new(&["row", "rate", "printed_bits", "bits_at_this_rate", "npws_measured"]);
+    for swamp in swamps {
+        let printed = swamp.printed_bits.parse().expect("printed values are numbers");
+        numbers.row(&swamp.row, &[swamp.rate, printed, swamp.bits_per_item(), swamp.measured[1].npws]);
+    }
+    numbers.write(directory, "table_4_swamp")
+}
+
+fn to_json(value: &Value) -> Json {
+    json!({
         "table": value.table,
         "row": value.row,
         "column": value.column,
@@ -58,11 +68,7 @@ fn to_json(value: &Value, swamps: &[SwampRow]) -> Json {
         "paper_model": value.paper_model,
         "exact_model": value.exact_model,
         "agrees": value.agrees(),
-    });
-    if let Some(measured) = swamp_value(value, swamps) {
-        object["measured"] = measured.into();
-    }
-    object
+    })
 }
 
 fn disagreements(values: &[Value]) -> Table {
@@ -111,7 +117,7 @@ fn side_by_side(values: &[&Value], swamps: &[SwampRow]) -> Table {
         columns.push(value.column.to_owned());
         let is_computed = value.paper_model.is_some();
         columns.extend(if is_computed {
-            vec!["paper".into(), "exact".into()]
+            vec!["formula".into(), "exact".into()]
         } else {
             vec!["measured".to_owned()]
         });
@@ -274,10 +280,12 @@ mod tests {
     #[test]
     fn tables_json_has_every_printed_value_with_the_agreed_keys() {
         let values = paper::values();
-        let list: Vec<Json> = values.iter().map(|value| to_json(value, &[])).collect();
+        let list: Vec<Json> = values.iter().map(to_json).collect();
         assert_eq!(list.len(), 25 + 150 + 112 + 20);
-        for key in ["table", "row", "column", "printed", "paper_model", "exact_model", "agrees"] {
-            assert!(list.iter().all(|value| value.get(key).is_some()), "{key}");
+        let agreed = ["agrees", "column", "exact_model", "paper_model", "printed", "row", "table"];
+        for value in &list {
+            let keys: Vec<&str> = value.as_object().expect("an object").keys().map(String::as_str).collect();
+            assert_eq!(keys, agreed);
         }
         assert_eq!(list.iter().filter(|value| value["agrees"] == false).count(), 17);
         assert_eq!(list.iter().filter(|value| value["agrees"].is_null()).count(), 8, "SWAMP's columns");

@@ -3,7 +3,7 @@
 
 use super::figure::{Figure, Numbers};
 use super::{inserts_to_worst_moment, papers_filter};
-use crate::report::{Axis, Chart, Mark, Series, hue};
+use crate::report::{Axis, Chart, MEASURED, Mark, Series, hue};
 use crate::rivals::hash_of;
 use lately::model::{Model, Profile, metrics};
 
@@ -50,14 +50,14 @@ pub(super) fn figure() -> Figure {
     }
     let of_model =
         |model: &dyn Fn(f64) -> f64| measured.iter().map(|&(age, _)| (age, model(age))).collect::<Vec<_>>();
-    let chart = |y: Axis| {
+    let chart = |title: &str, y: Axis| {
         let x = Axis::linear("age of an item, in generations")
             .range(0.0, 28.0)
             .ticks([0.0, 5.0, 10.0, 15.0, 20.0, 25.0]);
-        Chart::new("Items still reported, k = 10, l = 15", x, y)
+        Chart::new(title, x, y)
             .with(Series::new("paper: 1/2 per slice", hue(1), Mark::Dashed, of_model(&paper)))
             .with(Series::new("exact model", hue(0), Mark::Line, of_model(&exact)))
-            .with(Series::new("measured", "#1c2430", Mark::Points, measured.clone()))
+            .with(Series::new("measured", MEASURED, Mark::Points, measured.clone()))
     };
     let expired = share_reported(WINDOW, (k + l) * generation) * ((k + l) * generation - WINDOW) as f64;
     let npws = expired / WINDOW as f64;
@@ -65,13 +65,13 @@ pub(super) fn figure() -> Figure {
     Figure {
         name: "transition_zone",
         caption: format!(
-            "Paper, figure \"Exponential decay in the probability of reporting in the transition zone\": every item of the window (to 15 generations) is reported, and \
+            "Paper, figure 4, \"Exponential decay in the probability of reporting in the transition zone\": every item of the window (to 15 generations) is reported, and \
              just before a shift one generation more; then each lost slice halves the chance, down to the false positive rate from 25 on. The area beyond \
              15 is the weighted slack: {npws:.3} of the window measured, {exact_npws:.3} by the exact model, {paper_npws:.3} by the paper's sum."
         ),
         charts: vec![
-            chart(Axis::linear("share reported").range(0.0, 1.0)),
-            chart(Axis::log("share reported").range(1e-3, 1.0)),
+            chart("Items still reported, k = 10, l = 15", Axis::linear("share reported").range(0.0, 1.0)),
+            chart("The same, logarithmic", Axis::log("share reported").range(1e-3, 1.0)),
         ],
         numbers,
     }

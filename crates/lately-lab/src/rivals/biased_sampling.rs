@@ -59,6 +59,11 @@ impl PartedBits {
         self.parts[0].len() as u64
     }
 
+    #[cfg(test)]
+    pub(super) fn bits_set(&self) -> u64 {
+        self.set.iter().sum()
+    }
+
     #[inline]
     pub(super) fn contains(&self, hash: u64) -> bool {
         self.parts.iter().enumerate().all(|(part, bits)| bits.get(position(hash, part as u32, bits.len())))
@@ -143,7 +148,7 @@ mod tests {
         let fill_after = |deletions, windows: u64| {
             let mut filter = BiasedSampling::new(BUDGET, deletions);
             (0..windows * BUDGET.window).for_each(|key| filter.insert(hash_of(key)));
-            filter.parts.set.iter().sum::<u64>() as f64 / filter.parts.memory_bits() as f64
+            filter.parts.bits_set() as f64 / filter.parts.memory_bits() as f64
         };
         assert!(fill_after(Deletions::OnePart, 300) > 0.95);
         for deletions in [Deletions::EachPart, Deletions::ByLoad] {

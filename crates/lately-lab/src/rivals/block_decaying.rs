@@ -42,7 +42,7 @@ impl Rival for BlockDecaying {
         if self.generations.insert_begins_new() {
             self.sweep.restart();
         }
-        self.sweep.advance_to_end().for_each(|i| self.counters.decrement(i));
+        self.counters.decrement_all(self.sweep.advance_to_end());
         for i in 0..self.hashes {
             let i = position(hash, i, self.counters.len());
             self.counters.set(i, FULL + self.surplus(i));
@@ -72,7 +72,11 @@ impl Rival for BlockDecaying {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rivals::testing::{BUDGET, assert_forgets_after, assert_never_forgets_the_window};
+    use crate::rivals::hash_of;
+    use crate::rivals::testing::{
+        BUDGET, STRANGERS, assert_forgets_after, assert_never_forgets_the_window,
+        assert_never_reports_again_after,
+    };
 
     #[test]
     fn the_window_is_never_forgotten() {
@@ -80,9 +84,27 @@ mod tests {
     }
 
     #[test]
+    fn what_has_expired_does_not_come_back() {
+        let age = BUDGET.window + BUDGET.window.div_ceil(GENERATIONS);
+        assert_never_reports_again_after(&mut BlockDecaying::new(BUDGET).expect("fits"), age);
+    }
+
+    #[test]
     fn a_generation_after_the_window_all_is_forgotten() {
         let generation = BUDGET.window.div_ceil(GENERATIONS);
         assert_forgets_after(&mut BlockDecaying::new(BUDGET).expect("fits"), BUDGET.window + generation);
+    }
+
+    #[test]
+    fn a_generation_expires_at_once_and_not_as_the_sweep_goes() {
+        let mut filter = BlockDecaying::new(BUDGET).expect("fits");
+        let generation = filter.generations.per_generation();
+        let reported =
+            |filter: &BlockDecaying| (0..generation).filter(|&key| filter.contains(hash_of(key))).count();
+        (0..FULL * generation).for_each(|key| filter.insert(hash_of(key)));
+        assert_eq!(reported(&filter) as u64, generation);
+        filter.insert(hash_of(STRANGERS));
+        assert!(reported(&filter) <= 20, "{} of {generation}", reported(&filter));
     }
 
     #[test]

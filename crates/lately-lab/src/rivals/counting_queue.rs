@@ -103,6 +103,16 @@ mod tests {
     }
 
     #[test]
+    fn what_leaves_the_queue_leaves_the_counters() {
+        let mut filter = CountingQueue::new(BUDGET).expect("fits");
+        (0..10 * BUDGET.window).for_each(|key| filter.insert(crate::rivals::hash_of(key)));
+        let counters = filter.counters.len() as f64;
+        let above_zero = (0..filter.counters.len()).filter(|&i| filter.counters.get(i) > 0).count() as f64;
+        let expected = fill(BUDGET.window as f64, filter.hashes, counters);
+        assert!((above_zero / counters / expected - 1.0).abs() < 0.03, "{above_zero}, expected {expected}");
+    }
+
+    #[test]
     fn a_counter_at_its_limit_never_causes_a_false_negative() {
         let mut filter = CountingQueue::new(BUDGET).expect("fits");
         let item = crate::rivals::hash_of;

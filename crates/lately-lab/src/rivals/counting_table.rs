@@ -30,6 +30,10 @@ impl CountingTable {
         Self { slots: Packed::new(slots, remainder_bits + FLAG_BITS), remainder_bits }
     }
 
+    pub(super) fn slot_bits(remainder_bits: u32) -> u64 {
+        u64::from(remainder_bits + FLAG_BITS)
+    }
+
     pub(super) fn memory_bits(&self) -> u64 {
         self.slots.memory_bits()
     }

@@ -7,8 +7,8 @@
 //!
 //! J generations are certain, so g = w / J, rounded up, and the slack is one generation. Ages take 3 bits: J + 1 = 6 that
 //! live, one being swept, and "empty". If no room is found after 500 displacements the last one displaced is lost, a
-//! false negative; slots are planned for a load of 0.93 at most, where this was never seen. Parameters: J = 5, and the longest
-//! fingerprints that fit.
+//! false negative; slots are planned for a load of 0.93 at most, where this was never seen. Parameters: J = 5, the longest
+//! fingerprints that fit at that load, and then as many buckets as fit.
 
 use super::pieces::{Generations, Packed, Random, Sweep, below, fold};
 use super::{Budget, GENERATIONS, Rival};
@@ -35,14 +35,16 @@ impl Cuckoo {
     pub(super) fn new(budget: Budget) -> Option<Self> {
         let generations = Generations::new(budget.window, GENERATIONS);
         let most_items = (GENERATIONS + 1) * generations.per_generation();
-        let buckets = (most_items as f64 / (MAX_LOAD * SLOTS_PER_BUCKET as f64)).ceil() as usize;
-        let slots = buckets * SLOTS_PER_BUCKET;
-        let width = budget.memory_bits.checked_sub(128)? / slots as u64;
+        let fewest_buckets = (most_items as f64 / (MAX_LOAD * SLOTS_PER_BUCKET as f64)).ceil() as u64;
+        let bits = budget.memory_bits.checked_sub(128)?;
+        let width = (bits / (fewest_buckets * SLOTS_PER_BUCKET as u64)).min(40);
         if width <= u64::from(AGE_BITS) {
             return None;
         }
+        let buckets = (bits / (width * SLOTS_PER_BUCKET as u64)) as usize;
+        let slots = buckets * SLOTS_PER_BUCKET;
         Some(Self {
-            slots: Packed::new(slots, width.min(40) as u32),
+            slots: Packed::new(slots, width as u32),
             buckets,
             generation: 0,
             sweep: Sweep::new(slots, generations.per_generation()),
@@ -158,7 +160,8 @@ mod tests {
     use super::*;
     use crate::rivals::hash_of;
     use crate::rivals::testing::{
-        BUDGET, assert_forgets_after, assert_never_forgets_the_window, strangers_reported,
+        BUDGET, assert_forgets_after, assert_never_forgets_the_window, assert_never_reports_again_after,
+        strangers_reported,
     };
 
     fn with(bits_per_item: u64) -> Cuckoo {
@@ -175,11 +178,27 @@ mod tests {
         }
     }
 
+    fn load(cuckoo: &Cuckoo) -> f64 {
+        let live = (0..cuckoo.slots.len()).filter(|&slot| cuckoo.is_live(cuckoo.slots.get(slot))).count();
+        live as f64 / cuckoo.slots.len() as f64
+    }
+
     #[test]
     fn a_full_table_of_distinct_items_loses_nothing() {
-        let mut cuckoo = with(24);
-        (0..100 * BUDGET.window).for_each(|key| cuckoo.insert(hash_of(key)));
+        // 968 buckets of four slots of 18 bits, and not a bit more: the 3600 items just before a shift are a load of 0.93.
+        let budget = Budget { memory_bits: 128 + 968 * 4 * 18, window: BUDGET.window };
+        let mut cuckoo = Cuckoo::new(budget).expect("fits");
+        (0..102 * BUDGET.window).for_each(|key| cuckoo.insert(hash_of(key)));
+        assert!((0.925..=MAX_LOAD).contains(&load(&cuckoo)), "{}", load(&cuckoo));
         assert_eq!(cuckoo.lost, 0);
+    }
+
+    #[test]
+    fn what_longer_fingerprints_would_not_use_is_spare_room() {
+        for bits_per_item in 12..48 {
+            let used = with(bits_per_item).memory_bits() as f64 / (bits_per_item * BUDGET.window) as f64;
+            assert!((0.99..=1.0).contains(&used), "{used} of {bits_per_item} bits");
+        }
     }
 
     #[test]
@@ -193,13 +212,16 @@ mod tests {
     }
 
     #[test]
+    fn no_age_is_taken_for_a_young_one_when_ages_come_round() {
+        assert_never_reports_again_after(&mut with(32), BUDGET.window + BUDGET.window.div_ceil(GENERATIONS));
+    }
+
+    #[test]
     fn the_rate_is_that_of_eight_fingerprints() {
         let mut cuckoo = with(16);
         (0..6 * BUDGET.window).for_each(|key| cuckoo.insert(hash_of(key)));
-        let live = (0..cuckoo.slots.len()).filter(|&slot| cuckoo.is_live(cuckoo.slots.get(slot))).count();
-        let load = live as f64 / cuckoo.slots.len() as f64;
         let fingerprints = f64::from(1_u32 << (cuckoo.slots.width() - AGE_BITS));
-        let expected = 8.0 * load / fingerprints;
+        let expected = 8.0 * load(&cuckoo) / fingerprints;
         let rate = strangers_reported(&cuckoo, 200_000) as f64 / 2e5;
         assert!((rate / expected - 1.0).abs() < 0.1, "{rate}, expected {expected}");
     }

@@ -7,8 +7,8 @@
 //! their bits, the expiring one by its times: the window is exact, no slack, no false negatives.
 //!
 //! The source detaches the times of the inner sub-windows from main memory; memory is memory here, and all of it counts.
-//! Parameters: Q from 2 to 30 and k with the least expected rate; g = w / Q, rounded up. A filter is emptied at once when its
-//! sub-window has expired.
+//! Parameters: Q from 2 to 30 and k with the least expected rate; g = w / Q, rounded up. The bits of an expired
+//! sub-window are reset at once; its times need not be, as only those under a bit are looked at.
 
 use super::bloom::best_hashes_for_any_of;
 use super::pieces::{Generations, Packed, bits_for, position};
@@ -71,9 +71,7 @@ impl Rival for Detached {
     fn insert(&mut self, hash: u64) {
         if self.sub_windows.insert_begins_new() {
             self.newest = self.oldest();
-            self.times[self.newest].clear();
-            let all_but_newest = !(1_u64 << self.newest);
-            (0..self.words.len()).for_each(|i| self.words.set(i, self.words.get(i) & all_but_newest));
+            self.words.reset_in_all(0..self.words.len(), self.newest as u32);
         }
         let time = self.sub_windows.in_newest();
         for i in self.positions(hash) {

@@ -6,9 +6,10 @@
 //! says queries "essentially" test two consecutive filters; we do exactly that.)
 //!
 //! An item inserted j shifts ago is in filters j and j + 1, so N * g inserts are certain. Parameters: N = 5, so that a
-//! generation of slack is a fifth of the window; memory divided by N + 2; each filter is written for two generations.
+//! generation of slack is a fifth of the window; memory divided by N + 2; the hashes with the least rate for two neighbours, which
+//! share one of the two generations that each has.
 
-use super::bloom::{Bloom, best_hashes};
+use super::bloom::{Bloom, fill};
 use super::pieces::Generations;
 use super::{Budget, GENERATIONS, Rival};
 
@@ -24,13 +25,21 @@ impl Forgetful {
         let filters = GENERATIONS + 2;
         let generations = Generations::new(budget.window, GENERATIONS);
         let bits = budget.memory_bits / filters;
-        let hashes = best_hashes(bits as f64 / (2 * generations.per_generation()) as f64);
+        let rate = |hashes: u32| pair_rate(generations.per_generation(), hashes, bits);
+        let hashes = (1..=32).min_by(|&a, &b| rate(a).total_cmp(&rate(b))).expect("at least one");
         Self { filters: (0..filters).map(|_| Bloom::new(bits, hashes)).collect(), future: 0, generations }
     }
 
     fn at(&self, age: usize) -> usize {
         (self.future + age) % self.filters.len()
     }
+}
+
+/// How often two full neighbours report a stranger. A position is set in both if the generation they share has set it, or else
+/// both of the others have.
+fn pair_rate(per_generation: u64, hashes: u32, bits: u64) -> f64 {
+    let by_one = fill(per_generation as f64, hashes, bits as f64);
+    (by_one + (1.0 - by_one) * by_one.powi(2)).powf(f64::from(hashes))
 }
 
 impl Rival for Forgetful {
@@ -85,6 +94,20 @@ mod tests {
     }
 
     #[test]
+    fn one_filter_that_knows_an_item_is_not_enough() {
+        let mut filter = Forgetful::new(BUDGET);
+        for age in 0..filter.filters.len() {
+            let (i, item) = (filter.at(age), hash_of(age as u64));
+            filter.filters[i].insert(item);
+            assert!(!filter.contains(item), "age {age}");
+            if let Some(next) = (age + 1 < filter.filters.len()).then(|| filter.at(age + 1)) {
+                filter.filters[next].insert(item);
+                assert!(filter.contains(item), "ages {age} and {}", age + 1);
+            }
+        }
+    }
+
+    #[test]
     fn neighbours_share_items_so_two_matches_are_worth_less_than_two_strangers_would_be() {
         // The paper: "the correlation between consecutive segments [...] leads to the reduction being modest".
         let mut filter = Forgetful::new(Budget { memory_bits: 12 * 30_000, window: 30_000 });
@@ -94,5 +117,9 @@ mod tests {
         let one = strangers().filter(|&hash| pair(hash)[0]).count() as f64 / 1e5;
         let both = strangers().filter(|&hash| pair(hash) == [true, true]).count() as f64 / 1e5;
         assert!(both > 2.0 * one * one, "{both} of both, {one} of one");
+        // The reduction is what the choice of hashes supposes.
+        let generation = filter.generations.per_generation();
+        let expected = pair_rate(generation, filter.filters[0].hashes(), filter.filters[0].memory_bits());
+        assert!((both / expected - 1.0).abs() < 0.1, "{both}, expected {expected}");
     }
 }

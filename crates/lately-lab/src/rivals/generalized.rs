@@ -20,24 +20,26 @@ pub(super) struct Generalized {
 
 impl Generalized {
     pub(super) fn new(budget: Budget) -> Self {
-        let bits = budget.memory_bits as f64;
         let choices = (1..=12).flat_map(|resets| (1..=12).map(move |sets| (resets, sets)));
-        let (resets, sets) = best(choices, |&(resets, sets): &(u32, u32)| {
-            let (set, reset) = (f64::from(sets) / bits, f64::from(resets) / bits);
-            let one = Cell { top: 1, raise: set, lower: reset };
-            // A reset bit is one of the opposite kind.
-            let zero = Cell { top: 1, raise: reset, lower: set };
-            let all = |ones: f64, zeros: f64| ones.powf(f64::from(sets)) * zeros.powf(f64::from(resets));
-            Outlook::new(all(one.fill(), zero.fill()), budget.window, |age| {
-                all(one.survival(age), zero.survival(age))
-            })
-        });
+        let (resets, sets) = best(choices, |&(resets, sets)| outlook(budget, resets, sets));
         Self { bits: Bits::new(budget.memory_bits), resets, sets }
     }
 
     fn reset_positions(&self, hash: u64) -> impl Iterator<Item = usize> + use<'_> {
         (0..self.resets).map(move |i| position(hash, self.sets + i, self.bits.len()))
     }
+}
+
+fn outlook(budget: Budget, resets: u32, sets: u32) -> Outlook {
+    let bits = budget.memory_bits as f64;
+    let (set, reset) = (f64::from(sets) / bits, f64::from(resets) / bits);
+    let one = Cell { top: 1, raise: set, lower: reset };
+    // A reset bit is one of the opposite kind.
+    let zero = Cell { top: 1, raise: reset, lower: set };
+    let all = |ones: f64, zeros: f64| ones.powf(f64::from(sets)) * zeros.powf(f64::from(resets));
+    Outlook::new(all(one.fill(), zero.fill()), budget.window, |age| {
+        all(one.survival(age), zero.survival(age))
+    })
 }
 
 impl Rival for Generalized {
@@ -71,7 +73,9 @@ impl Rival for Generalized {
 mod tests {
     use super::*;
     use crate::rivals::hash_of;
-    use crate::rivals::testing::{BUDGET, assert_forgets_after, forgotten_in_window, strangers_reported};
+    use crate::rivals::testing::{
+        BUDGET, assert_behaves_as, assert_forgets_after, forgotten_in_window, strangers_reported,
+    };
 
     #[test]
     fn an_item_just_inserted_is_there_and_recent_ones_may_be_lost() {
@@ -82,6 +86,22 @@ mod tests {
         }
         let lost = forgotten_in_window(&mut Generalized::new(BUDGET));
         assert!((0.01..0.4).contains(&lost), "{lost}");
+    }
+
+    #[test]
+    fn where_both_sets_of_an_item_meet_the_query_knows() {
+        // In 64 bits they often do.
+        let mut filter = Generalized { bits: Bits::new(64), resets: 3, sets: 3 };
+        for key in 0..1000 {
+            filter.insert(hash_of(key));
+            assert!(filter.contains(hash_of(key)), "item {key}");
+        }
+    }
+
+    #[test]
+    fn it_behaves_as_its_parameters_were_chosen_to() {
+        let mut filter = Generalized::new(BUDGET);
+        assert_behaves_as(outlook(BUDGET, filter.resets, filter.sets), &mut filter);
     }
 
     #[test]

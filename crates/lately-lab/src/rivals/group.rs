@@ -13,20 +13,20 @@ use super::pieces::{Generations, Packed, Sweep, position};
 use super::{Budget, GENERATIONS, Rival};
 
 /// Bits per position.
-const SLOTS: u64 = GENERATIONS + 2;
+const SLOTS: u32 = GENERATIONS as u32 + 2;
 
 pub(super) struct Group {
     words: Packed,
     hashes: u32,
     /// The slot being filled; the next one is being emptied.
-    newest: u64,
+    newest: u32,
     sweep: Sweep,
     generations: Generations,
 }
 
 impl Group {
     pub(super) fn new(budget: Budget) -> Option<Self> {
-        let words = Packed::fitting(budget.memory_bits, SLOTS as u32)?;
+        let words = Packed::fitting(budget.memory_bits, SLOTS)?;
         let generations = Generations::new(budget.window, GENERATIONS);
         let (hashes, _) =
             best_hashes_for_any_of(GENERATIONS + 1, generations.per_generation() as f64, words.len() as f64);
@@ -34,8 +34,8 @@ impl Group {
         Some(Self { words, hashes, newest: 0, sweep, generations })
     }
 
-    fn expired(&self) -> u64 {
-        1 << ((self.newest + 1) % SLOTS)
+    fn expired(&self) -> u32 {
+        (self.newest + 1) % SLOTS
     }
 }
 
@@ -45,9 +45,7 @@ impl Rival for Group {
             self.newest = (self.newest + 1) % SLOTS;
             self.sweep.restart();
         }
-        for i in self.sweep.advance_to_end() {
-            self.words.set(i, self.words.get(i) & !self.expired());
-        }
+        self.words.reset_in_all(self.sweep.advance_to_end(), self.expired());
         for i in 0..self.hashes {
             let i = position(hash, i, self.words.len());
             self.words.set(i, self.words.get(i) | 1 << self.newest);
@@ -55,7 +53,7 @@ impl Rival for Group {
     }
 
     fn contains(&self, hash: u64) -> bool {
-        let mut generations = ((1 << SLOTS) - 1) & !self.expired();
+        let mut generations = ((1 << SLOTS) - 1) & !(1 << self.expired());
         for i in 0..self.hashes {
             generations &= self.words.get(position(hash, i, self.words.len()));
             if generations == 0 {
@@ -81,11 +79,19 @@ impl Rival for Group {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rivals::testing::{BUDGET, assert_forgets_after, assert_never_forgets_the_window};
+    use crate::rivals::testing::{
+        BUDGET, assert_forgets_after, assert_never_forgets_the_window, assert_never_reports_again_after,
+    };
 
     #[test]
     fn the_window_is_never_forgotten() {
         assert_never_forgets_the_window(&mut Group::new(BUDGET).expect("fits"));
+    }
+
+    #[test]
+    fn what_has_expired_does_not_come_back() {
+        let age = BUDGET.window + BUDGET.window.div_ceil(GENERATIONS);
+        assert_never_reports_again_after(&mut Group::new(BUDGET).expect("fits"), age);
     }
 
     #[test]

@@ -84,6 +84,8 @@ pub(super) struct Packed {
     words: Vec<u64>,
     width: u32,
     len: usize,
+    /// The lowest bit of each cell of those that fit into 64 bits, side by side.
+    lowest: u64,
 }
 
 impl Packed {
@@ -91,7 +93,9 @@ impl Packed {
     pub(super) fn new(len: usize, width: u32) -> Self {
         assert!((1..=64).contains(&width), "a cell has 1 to 64 bits, not {width}");
         // One word more, so that a cell can always be read as part of two.
-        Self { words: vec![0; (len * width as usize).div_ceil(64) + 1], width, len }
+        let words = vec![0; (len * width as usize).div_ceil(64) + 1];
+        let lowest = (0..64 / width).fold(0, |lowest, cell| lowest | 1 << (cell * width));
+        Self { words, width, len, lowest }
     }
 
     /// As many cells as fit into so many bits; none if not one does.
@@ -135,17 +139,36 @@ impl Packed {
         self.words[word + 1] = (both >> 64) as u64;
     }
 
-    /// One less, unless it is zero.
+    /// Changes neighbours, as many at once as fit into 64 bits. `change` gets these cells, side by side from the lowest bit on, and
+    /// the lowest bit of each; it may change nothing else.
     #[inline]
-    pub(super) fn decrement(&mut self, i: usize) {
-        let value = self.get(i);
-        if value > 0 {
-            self.set(i, value - 1);
+    pub(super) fn change_all(&mut self, cells: Range<usize>, change: impl Fn(u64, u64) -> u64) {
+        for first in cells.clone().step_by((64 / self.width) as usize) {
+            let bits = ((cells.end - first) as u64 * u64::from(self.width)).min(64);
+            let (word, shift, both) = self.pair(first);
+            let values = (both >> shift) as u64;
+            let changed = change(values, self.lowest & u64::MAX >> (64 - bits));
+            let both = both ^ u128::from(values ^ changed) << shift;
+            self.words[word] = both as u64;
+            self.words[word + 1] = (both >> 64) as u64;
         }
     }
 
-    pub(super) fn clear(&mut self) {
-        self.words.fill(0);
+    /// One less each, unless it is zero.
+    #[inline]
+    pub(super) fn decrement_all(&mut self, cells: Range<usize>) {
+        let width = self.width;
+        self.change_all(cells, |values, lowest| {
+            let above_zero = (0..width).fold(0, |above, bit| above | values >> bit) & lowest;
+            values - above_zero
+        });
+    }
+
+    /// Resets one bit of each.
+    #[inline]
+    pub(super) fn reset_in_all(&mut self, cells: Range<usize>, bit: u32) {
+        debug_assert!(bit < self.width, "cells have {} bits", self.width);
+        self.change_all(cells, |values, lowest| values & !(lowest << bit));
     }
 
     pub(super) fn memory_bits(&self) -> u64 {
@@ -280,8 +303,15 @@ mod tests {
                 (0..100).for_each(|i| cells.set(i, value(i, round)));
                 assert!((0..100).all(|i| cells.get(i) == value(i, round)), "width {width}");
             }
-            (0..100).for_each(|i| cells.decrement(i));
-            assert!((0..100).all(|i| cells.get(i) == value(i, 2).saturating_sub(1)), "width {width}");
+            let mut expected: Vec<u64> = (0..100).map(|i| value(i, 2)).collect();
+            for range in [0..100, 0..1, 3..7, 17..93, 99..100, 50..50] {
+                cells.decrement_all(range.clone());
+                expected[range.clone()].iter_mut().for_each(|value| *value = value.saturating_sub(1));
+                let bit = width / 2;
+                cells.reset_in_all(range.clone(), bit);
+                expected[range.clone()].iter_mut().for_each(|value| *value &= !(1 << bit));
+                assert!((0..100).all(|i| cells.get(i) == expected[i]), "width {width}, {range:?}");
+            }
         }
     }
 

@@ -3,7 +3,8 @@
 //!
 //! A Bloom filter of k parts of s bits. An item it does not know is inserted with some probability, and an insert also resets
 //! one random bit in each part. The paper leaves the probability open; we take a reservoir's: 1 for the first s arrivals,
-//! then s/i for the i-th, and 1 again once s/i has fallen below 0.03, so that it does not stop learning.
+//! then s/i for the i-th, and 1 again once s/i has fallen below 0.03, so that it does not stop learning. (The race's streams end
+//! before the s-th arrival, so there it inserts all.)
 //!
 //! An item that was not inserted is lost at once. Parameters: the k with the least cost of
 //! [`decay_model`](super::decay_model), as if all items were inserted.
@@ -61,7 +62,9 @@ impl Rival for ReservoirSampling {
 mod tests {
     use super::*;
     use crate::rivals::hash_of;
-    use crate::rivals::testing::{BUDGET, assert_forgets_after, forgotten_in_window};
+    use crate::rivals::testing::{
+        BUDGET, STRANGERS, assert_forgets_after, forgotten_in_window, strangers_reported,
+    };
 
     #[test]
     fn recent_items_are_lost() {
@@ -80,6 +83,25 @@ mod tests {
         assert!((insert_until(reservoir) - 1.0).abs() < 1e-12);
         assert!((insert_until(4 * reservoir) - 0.25).abs() < 1e-12);
         assert!((insert_until(34 * reservoir) - 1.0).abs() < 1e-12);
+        // Asked at once, so that none has been overwritten.
+        filter.arrivals = 4 * reservoir;
+        let known = (0..2000).filter(|key| {
+            let hash = hash_of(STRANGERS + key);
+            filter.insert(hash);
+            filter.contains(hash)
+        });
+        let (known, rate) = (known.count() as f64, strangers_reported(&filter, 20_000) as f64 / 2e4);
+        // A quarter is inserted, and of the others some are mistaken; four deviations of 2000 are 4%.
+        assert!((known / 2000.0 - (0.25 + 0.75 * rate)).abs() < 0.04, "{known} of 2000, rate {rate}");
+    }
+
+    #[test]
+    fn a_known_item_resets_nothing() {
+        let mut filter = ReservoirSampling::new(BUDGET);
+        (0..BUDGET.window).for_each(|key| filter.insert(hash_of(key)));
+        let before = filter.parts.bits_set();
+        (0..1000).for_each(|_| filter.insert(hash_of(BUDGET.window - 1)));
+        assert_eq!(filter.parts.bits_set(), before);
     }
 
     #[test]

@@ -21,17 +21,20 @@ pub(super) struct SegmentedAging {
 
 impl SegmentedAging {
     pub(super) fn new(budget: Budget) -> Self {
-        let rate = |parts: u32| {
-            let cells = budget.bits_per_item() / f64::from(2 * parts);
-            let held = |part: u32| 1.0 + f64::from(part) / f64::from(parts);
-            (0..parts).map(|part| fill(held(part), 1, cells)).product::<f64>()
-        };
+        let rate = |parts: u32| rate_after_a_move(budget.bits_per_item(), parts);
         let parts = (1..=32).min_by(|&a, &b| rate(a).total_cmp(&rate(b))).expect("at least one");
         let bits = budget.memory_bits / u64::from(2 * parts);
         let make = || (0..parts).map(|_| Bits::new(bits)).collect();
         let moves = Generations::new(budget.window, u64::from(parts));
         Self { active: make(), warm_up: make(), next_part: 0, moves }
     }
+}
+
+/// Just after a part has moved it holds a window, and each that moved before it a k-th of a window more.
+fn rate_after_a_move(bits_per_item: f64, parts: u32) -> f64 {
+    let cells = bits_per_item / f64::from(2 * parts);
+    let held = |part: u32| 1.0 + f64::from(part) / f64::from(parts);
+    (0..parts).map(|part| fill(held(part), 1, cells)).product()
 }
 
 impl Rival for SegmentedAging {
@@ -69,11 +72,26 @@ impl Rival for SegmentedAging {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rivals::testing::{BUDGET, assert_forgets_after, assert_never_forgets_the_window};
+    use crate::rivals::hash_of;
+    use crate::rivals::testing::{
+        BUDGET, assert_forgets_after, assert_never_forgets_the_window, strangers_reported,
+    };
 
     #[test]
     fn the_window_is_never_forgotten() {
         assert_never_forgets_the_window(&mut SegmentedAging::new(BUDGET));
+    }
+
+    #[test]
+    fn the_rate_is_what_the_choice_of_parts_supposes() {
+        let budget = Budget { memory_bits: 16 * 30_000, window: 30_000 };
+        let mut filter = SegmentedAging::new(budget);
+        let parts = filter.active.len() as u64;
+        // Every part has moved often, and the last insert makes a move.
+        (0..=4 * parts * filter.moves.per_generation()).for_each(|key| filter.insert(hash_of(key)));
+        let expected = rate_after_a_move(16.0, parts as u32);
+        let rate = strangers_reported(&filter, 200_000) as f64 / 2e5;
+        assert!((rate / expected - 1.0).abs() < 0.05, "{rate}, expected {expected}");
     }
 
     #[test]

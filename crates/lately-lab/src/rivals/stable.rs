@@ -24,16 +24,8 @@ impl Stable {
             let lowered = [1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128];
             (1..=12).flat_map(move |hashes| lowered.map(move |lowered| (width, hashes, lowered)))
         });
-        let (width, hashes, lowered) = best(choices, |&(width, hashes, lowered): &(u32, u32, u32)| {
-            let cells = budget.memory_bits as f64 / f64::from(width);
-            let cell = Cell {
-                top: (1 << width) - 1,
-                raise: f64::from(hashes) / cells,
-                lower: f64::from(lowered) / cells,
-            };
-            let all = |share: f64| share.powf(f64::from(hashes));
-            Outlook::new(all(cell.fill()), budget.window, |age| all(cell.survival(age)))
-        });
+        let (width, hashes, lowered) =
+            best(choices, |&(width, hashes, lowered)| outlook(budget, width, hashes, lowered));
         let cells = Packed::fitting(budget.memory_bits, width)?;
         Some(Self { cells, hashes, lowered, random: Random::new(4) })
     }
@@ -43,13 +35,21 @@ impl Stable {
     }
 }
 
+fn outlook(budget: Budget, width: u32, hashes: u32, lowered: u32) -> Outlook {
+    let cells = budget.memory_bits as f64 / f64::from(width);
+    let cell =
+        Cell { top: (1 << width) - 1, raise: f64::from(hashes) / cells, lower: f64::from(lowered) / cells };
+    let all = |share: f64| share.powf(f64::from(hashes));
+    Outlook::new(all(cell.fill()), budget.window, |age| all(cell.survival(age)))
+}
+
 impl Rival for Stable {
     fn insert(&mut self, hash: u64) {
-        let mut i = self.random.below(self.cells.len());
-        for _ in 0..self.lowered {
-            self.cells.decrement(i);
-            i = if i + 1 == self.cells.len() { 0 } else { i + 1 };
-        }
+        let first = self.random.below(self.cells.len());
+        let beyond = first + self.lowered as usize;
+        self.cells.decrement_all(first..beyond.min(self.cells.len()));
+        // And round again after the last.
+        self.cells.decrement_all(0..beyond.saturating_sub(self.cells.len()));
         for i in 0..self.hashes {
             self.cells.set(position(hash, i, self.cells.len()), self.top());
         }
@@ -72,7 +72,16 @@ impl Rival for Stable {
 mod tests {
     use super::*;
     use crate::rivals::hash_of;
-    use crate::rivals::testing::{BUDGET, assert_forgets_after, forgotten_in_window, strangers_reported};
+    use crate::rivals::testing::{
+        BUDGET, assert_behaves_as, assert_forgets_after, forgotten_in_window, strangers_reported,
+    };
+
+    #[test]
+    fn it_behaves_as_its_parameters_were_chosen_to() {
+        let mut filter = Stable::new(BUDGET).expect("fits");
+        let outlook = outlook(BUDGET, filter.cells.width(), filter.hashes, filter.lowered);
+        assert_behaves_as(outlook, &mut filter);
+    }
 
     #[test]
     fn recent_items_may_be_lost() {

@@ -5,12 +5,16 @@
 //! takes the oldest fingerprint out of both and puts the new one in. The window is exact: no slack, no false negatives; a
 //! stranger is reported if its fingerprint is in the ring.
 //!
-//! The source's table is `TinyTable`; ours is [`CountingTable`], which takes as much memory: a fifth more slots than
-//! items, and a little more than a remainder in each. Parameters: the longest remainder that fits.
+//! The source's table is `TinyTable`; ours is [`CountingTable`]. With a fifth more slots than items, as the source has them, ours
+//! takes 1% to 5% more memory than the paper's table 4 says (the report's table 4 has both). Parameters: the remainder's length
+//! and the slots, at least so many, that make the most fingerprints.
 
 use super::counting_table::CountingTable;
 use super::pieces::{Packed, below, bits_for};
 use super::{Budget, Rival};
+
+/// Bits: two words each, at most.
+const RINGS_AND_TABLES_ROUNDING: u64 = 4 * 64;
 
 pub(crate) struct Swamp {
     ring: Packed,
@@ -21,24 +25,31 @@ pub(crate) struct Swamp {
 impl Swamp {
     /// `None` if not even remainders of one bit fit.
     pub(super) fn new(budget: Budget) -> Option<Self> {
-        let fits = |remainder_bits: &u32| {
-            Self::memory_bits_for(budget.window, *remainder_bits) <= budget.memory_bits
+        let Budget { memory_bits, window } = budget;
+        // With so long a remainder and fingerprints that fit into so many bits: all slots that there is room for.
+        let slots = |remainder_bits: u32, fingerprint_bits: u32| {
+            let ring = window * u64::from(fingerprint_bits) + RINGS_AND_TABLES_ROUNDING;
+            let room = memory_bits.checked_sub(ring)? / CountingTable::slot_bits(remainder_bits);
+            let slots = room.min(1 << (fingerprint_bits - remainder_bits));
+            (slots >= fewest_slots(window)).then_some(slots)
         };
-        let remainder_bits = (1..=36).rev().find(fits)?;
-        Some(Self::with_remainder_bits(budget.window, remainder_bits))
+        let all = (1..=36)
+            .flat_map(|remainder| (remainder + 1..=60).map(move |fingerprint| (remainder, fingerprint)));
+        let fitting =
+            all.filter_map(|(remainder, fingerprint)| Some((slots(remainder, fingerprint)?, remainder)));
+        let (slots, remainder_bits) =
+            fitting.max_by_key(|&(slots, remainder_bits)| slots << remainder_bits)?;
+        Some(Self::with_table(window, CountingTable::new(slots as usize, remainder_bits)))
     }
 
+    /// With as many slots as the source has.
     pub(crate) fn with_remainder_bits(window: u64, remainder_bits: u32) -> Self {
-        let table = CountingTable::new(slots_for(window), remainder_bits);
+        Self::with_table(window, CountingTable::new(fewest_slots(window) as usize, remainder_bits))
+    }
+
+    fn with_table(window: u64, table: CountingTable) -> Self {
         let ring = Packed::new(window as usize, bits_for(table.fingerprints() - 1));
         Self { ring, table, inserts: 0 }
-    }
-
-    fn memory_bits_for(window: u64, remainder_bits: u32) -> u64 {
-        let slots = slots_for(window) as u64;
-        let fingerprint_bits = bits_for((slots << remainder_bits) - 1);
-        // Two words each for rounding up.
-        window * u64::from(fingerprint_bits) + slots * u64::from(remainder_bits + 4) + 4 * 64
     }
 
     /// Any hash to one of the table's fingerprints, evenly.
@@ -48,8 +59,9 @@ impl Swamp {
     }
 }
 
-fn slots_for(window: u64) -> usize {
-    (window + window.div_ceil(5)) as usize
+/// A fifth more than items: fuller tables are slow.
+fn fewest_slots(window: u64) -> u64 {
+    window + window.div_ceil(5)
 }
 
 impl Rival for Swamp {
@@ -113,6 +125,19 @@ mod tests {
             swamp.insert(hash_of(2));
         });
         assert!(swamp.contains(hash_of(2)) && !swamp.contains(hash_of(1)));
+    }
+
+    #[test]
+    fn every_bit_of_memory_lowers_the_rate_also_where_no_longer_remainder_fits() {
+        let fingerprints = |bits_per_item: u64| {
+            let window = 10_000;
+            let budget = Budget { memory_bits: bits_per_item * window, window };
+            Swamp::new(budget).expect("fits").table.fingerprints()
+        };
+        let all: Vec<u64> = (24..=48).map(fingerprints).collect();
+        assert!(all.is_sorted_by(|fewer, more| fewer < more), "{all:?}");
+        // 24 bits are nearly eleven bits of remainder, in the ring and in 1.2 slots.
+        assert!(all[24] > all[0] << 10, "{all:?}");
     }
 
     #[test]

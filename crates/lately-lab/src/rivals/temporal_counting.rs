@@ -5,14 +5,14 @@
 //! item's k counters to C, and at each tick of a clock all counters are lowered by one, at once. The clock ticks every g
 //! inserts.
 //!
-//! With C = 2^4 - 1 an item lives for C - 1 whole ticks, so g = w / 14, rounded up, and the slack is one of those.
-//! Parameters: counters of 4 bits; the best hashes for the C ticks held.
+//! An item lives for C - 1 whole ticks, so g = w / (C - 1), rounded up, and the slack is one tick. Parameters: the fewest bits per
+//! counter with which that is a fifth of the window or less, 3, and all their values, so C = 7; the best hashes for the C ticks held.
 
 use super::bloom::best_hashes;
 use super::pieces::{Generations, Packed, position};
 use super::{Budget, Rival};
 
-const COUNTER_BITS: u32 = 4;
+const COUNTER_BITS: u32 = 3;
 /// C.
 const FULL: u64 = (1 << COUNTER_BITS) - 1;
 
@@ -32,7 +32,7 @@ impl TemporalCounting {
 
     /// A unit of time has passed.
     fn tick(&mut self) {
-        (0..self.counters.len()).for_each(|i| self.counters.decrement(i));
+        self.counters.decrement_all(0..self.counters.len());
     }
 }
 
@@ -66,8 +66,8 @@ impl Rival for TemporalCounting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rivals::hash_of;
     use crate::rivals::testing::{BUDGET, assert_forgets_after, assert_never_forgets_the_window};
+    use crate::rivals::{GENERATIONS, hash_of};
 
     #[test]
     fn the_window_is_never_forgotten() {
@@ -78,6 +78,13 @@ mod tests {
     fn a_tick_after_the_window_all_is_forgotten() {
         let tick = BUDGET.window.div_ceil(FULL - 1);
         assert_forgets_after(&mut TemporalCounting::new(BUDGET).expect("fits"), BUDGET.window + tick);
+    }
+
+    #[test]
+    fn with_fewer_bits_the_slack_would_be_more_than_a_fifth() {
+        let bits = TemporalCounting::new(BUDGET).expect("fits").counters.width();
+        let ticks_with = |bits: u32| (1 << bits) - 2;
+        assert!(ticks_with(bits) >= GENERATIONS && ticks_with(bits - 1) < GENERATIONS, "{bits} bits");
     }
 
     #[test]

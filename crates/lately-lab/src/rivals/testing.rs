@@ -1,5 +1,6 @@
 //! What the rivals' tests have in common.
 
+use super::decay_model::Outlook;
 use super::{Budget, Random, Rival, hash_of};
 
 /// A small window with plenty of memory, so that chance plays a small part.
@@ -49,14 +50,43 @@ pub(super) fn assert_forgets_after(rival: &mut dyn Rival, age: u64) {
     assert!(old <= strange + 20 + strange / 4, "{old} of 2000 old items, {strange} of 2000 strangers");
 }
 
+/// An item comes once, and then only another one, which overwrites none of its traces: once it is not one of the last
+/// `age` inserts it is never reported again, however often clocks come round.
+#[track_caller]
+pub(super) fn assert_never_reports_again_after(rival: &mut dyn Rival, age: u64) {
+    rival.insert(hash_of(1));
+    for inserts in 1..20 * BUDGET.window {
+        assert!(inserts <= age || !rival.contains(hash_of(1)), "still reported after {inserts} inserts");
+        rival.insert(hash_of(2));
+    }
+}
+
 pub(super) fn strangers_reported(rival: &dyn Rival, number: u64) -> usize {
     (0..number).filter(|key| rival.contains(hash_of(STRANGERS + key))).count()
 }
 
-/// The share of the last `window` inserts that are not reported, after a long stream of distinct items.
+/// The choice of parameters supposed what then happens, once all has settled.
+#[track_caller]
+pub(super) fn assert_behaves_as(outlook: Outlook, rival: &mut dyn Rival) {
+    let near = |measured: f64, supposed: f64| (measured / supposed - 1.0).abs() < 0.1;
+    let settled = forgotten_by_window(rival, 60).split_off(40);
+    let lost = settled.iter().sum::<f64>() / settled.len() as f64;
+    assert!(near(lost, outlook.false_negative_rate), "{lost} lost, {outlook:?}");
+    let rate = strangers_reported(rival, 100_000) as f64 / 1e5;
+    assert!(near(rate, outlook.false_positive_rate), "{rate} reported, {outlook:?}");
+}
+
+/// The share of the last `window` inserts that are not reported, after a stream of distinct items.
 pub(super) fn forgotten_in_window(rival: &mut dyn Rival) -> f64 {
-    let inserts = 10 * BUDGET.window;
-    (0..inserts).for_each(|key| rival.insert(hash_of(key)));
-    let lost = (inserts - BUDGET.window..inserts).filter(|&key| !rival.contains(hash_of(key))).count();
-    lost as f64 / BUDGET.window as f64
+    forgotten_by_window(rival, 10)[9]
+}
+
+/// The same after each of so many windows.
+fn forgotten_by_window(rival: &mut dyn Rival, windows: u64) -> Vec<f64> {
+    let forgotten = |number: u64| {
+        let keys = number * BUDGET.window..(number + 1) * BUDGET.window;
+        keys.clone().for_each(|key| rival.insert(hash_of(key)));
+        keys.filter(|&key| !rival.contains(hash_of(key))).count() as f64 / BUDGET.window as f64
+    };
+    (0..windows).map(forgotten).collect()
 }

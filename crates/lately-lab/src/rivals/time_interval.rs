@@ -85,13 +85,19 @@ mod tests {
     use super::*;
     use crate::rivals::hash_of;
     use crate::rivals::testing::{
-        BUDGET, assert_forgets_after, assert_never_forgets_the_window, strangers_reported,
+        BUDGET, assert_forgets_after, assert_never_forgets_the_window, assert_never_reports_again_after,
+        strangers_reported,
     };
 
     #[test]
     fn the_window_is_never_forgotten_and_what_lingers_is_gone_after_a_few() {
         assert_never_forgets_the_window(&mut TimeInterval::new(BUDGET).expect("fits"));
         assert_forgets_after(&mut TimeInterval::new(BUDGET).expect("fits"), 6 * BUDGET.window);
+    }
+
+    #[test]
+    fn no_stamp_is_taken_for_a_young_one_when_the_time_comes_round() {
+        assert_never_reports_again_after(&mut TimeInterval::new(BUDGET).expect("fits"), BUDGET.window);
     }
 
     #[test]

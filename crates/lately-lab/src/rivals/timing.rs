@@ -103,7 +103,9 @@ impl Rival for Timing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rivals::testing::{BUDGET, assert_forgets_after, assert_never_forgets_the_window};
+    use crate::rivals::testing::{
+        BUDGET, assert_forgets_after, assert_never_forgets_the_window, assert_never_reports_again_after,
+    };
 
     #[test]
     fn the_window_is_exact() {
@@ -112,11 +114,8 @@ mod tests {
     }
 
     #[test]
-    fn no_stamp_outlives_its_sweep() {
-        // Ages at which the time has come round once and twice.
-        for rounds in [2, 4] {
-            assert_forgets_after(&mut Timing::new(BUDGET).expect("fits"), rounds * BUDGET.window - 1000);
-        }
+    fn no_stamp_is_taken_for_a_young_one_when_the_time_comes_round() {
+        assert_never_reports_again_after(&mut Timing::new(BUDGET).expect("fits"), BUDGET.window);
     }
 
     #[test]
