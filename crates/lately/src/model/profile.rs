@@ -100,16 +100,19 @@ impl Profile {
             Segment::Blocks { .. } => Self::with_gradient(shape, phase, |age| {
                 SegmentProbe::single(match_probability(&shape.segment, load_at(age), cells))
             }),
-            Segment::Rows { .. } => {
-                let model = RowModel::new(shape, phase, Precision::FINE);
-                Self {
-                    required_matches: shape.required_matches,
-                    window_generations: shape.window_generations,
-                    phase,
-                    components: model.components(load / k),
-                    rows: Some((model, load / k)),
-                }
-            }
+            Segment::Rows { .. } => Self::of_rows(RowModel::new(shape, phase, Precision::FINE), load / k),
+        }
+    }
+
+    /// Rows that take `load` items in a generation, by a model of their shape that is already made.
+    pub(crate) fn of_rows(model: RowModel, load: f64) -> Self {
+        let shape = model.shape();
+        Self {
+            required_matches: shape.required_matches,
+            window_generations: shape.window_generations,
+            phase: model.phase(),
+            components: model.components(load),
+            rows: Some((model, load)),
         }
     }
 

@@ -128,8 +128,12 @@ fn drop_generation(paths: &mut Vec<Vec<f64>>, share: f64) {
 }
 
 /// R gains a Poisson number of items; what would exceed the table is negligible and dropped.
-fn gain_generation(of_left: &mut [f64], gained: &[f64]) {
-    for r in (0..of_left.len()).rev() {
-        of_left[r] = (0..=r.min(gained.len() - 1)).map(|a| gained[a] * of_left[r - a]).sum();
+///
+/// For each number gained, all of R at once: the sums are those of a loop over R, in the same order, by vectors.
+fn gain_generation(of_left: &mut Vec<f64>, gained: &[f64]) {
+    let mut after = vec![0.0; of_left.len()];
+    for (gain, weight) in gained.iter().enumerate().take(of_left.len()) {
+        after[gain..].iter_mut().zip(&*of_left).for_each(|(after, path)| *after += weight * path);
     }
+    *of_left = after;
 }

@@ -104,6 +104,14 @@ impl RowModel {
         }
     }
 
+    pub(super) fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    pub(super) fn phase(&self) -> f64 {
+        self.phase
+    }
+
     /// The items of each generation, newest first, in one spread of `total` items.
     ///
     /// Generation by generation: of the items left, each falls into this one with the same chance. The points are

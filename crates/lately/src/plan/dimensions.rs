@@ -4,6 +4,7 @@ use super::sizing;
 use crate::ageing::GenerationStart;
 use crate::layout;
 use crate::layout::aligned::ALIGNMENT_BYTES;
+use crate::model::rows::RowModel;
 use crate::model::{Cells, Profile};
 use crate::shape::{Segment, Shape};
 use crate::window::Window;
@@ -49,23 +50,35 @@ impl Dimensions {
         Profile::exact(&self.shape, load, Cells::Exactly(self.cells), 1.0)
     }
 
+    /// The same, by a model of this shape of rows that is already made: making one takes as long as asking it.
+    pub(super) fn profile_of_rows(&self, model: RowModel) -> Profile {
+        let load = sizing::load(&self.shape, self.items_per_generation, self.cells);
+        Profile::of_rows(model, load / f64::from(self.shape.required_matches))
+    }
+
     pub(super) fn worst_rate(&self) -> f64 {
         match self.shape.segment {
-            Segment::Rows { .. } => {
-                let collisions = sizing::hash_collisions(&self.shape, self.items_per_generation);
-                self.profile().false_positive_rate() + collisions
-            }
+            Segment::Rows { .. } => self.worst_rate_of(&self.profile()),
             _ => sizing::worst_rate(&self.shape, self.items_per_generation, self.cells),
         }
+    }
+
+    /// The false positive rate of its profile, and hash collisions.
+    pub(super) fn worst_rate_of(&self, profile: &Profile) -> f64 {
+        profile.false_positive_rate() + sizing::hash_collisions(&self.shape, self.items_per_generation)
     }
 
     pub(super) fn npws(&self) -> f64 {
         self.npws_of(&self.profile())
     }
 
-    /// Whether the slack is kept; computing it takes long for large k, so not where any would do.
     pub(super) fn keeps_slack(&self, max_slack: f64) -> bool {
-        max_slack.is_infinite() || self.npws() <= max_slack
+        self.keeps_slack_by(max_slack, || self.profile())
+    }
+
+    /// Whether the slack is kept; computing it takes long for large k, so not where any would do.
+    pub(super) fn keeps_slack_by(&self, max_slack: f64, profile: impl FnOnce() -> Profile) -> bool {
+        max_slack.is_infinite() || self.npws_of(&profile()) <= max_slack
     }
 
     /// Peak slack over the window *asked for*. A count window is rounded up to l * g inserts, and the surplus is as

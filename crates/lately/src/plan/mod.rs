@@ -61,7 +61,7 @@ impl Plan {
     pub(crate) fn of(dimensions: &Dimensions) -> Self {
         let Dimensions { window, shape, items_per_generation, cells, memory_bytes } = *dimensions;
         let profile = dimensions.profile();
-        let false_positive_rate = dimensions.worst_rate();
+        let false_positive_rate = dimensions.worst_rate_of(&profile);
         let bits_per_item = memory_bytes as f64 * 8.0 / window.items() as f64;
         Self {
             window,

@@ -25,19 +25,22 @@ pub(super) fn least_memory(
     max_slack: f64,
     row_bytes: u32,
 ) -> Vec<Dimensions> {
-    let sized = |shape: &Shape, is_fine: bool| {
+    let sized = |shape: &Shape, greatest_load: &dyn Fn(f64) -> f64| {
         let items_per_generation = window.items_per_generation(shape.window_generations);
         let budget = rate - sizing::hash_collisions(shape, items_per_generation);
         if budget <= 0.0 {
             return None;
         }
-        let load = greatest_load(shape, budget, is_fine);
-        let rows = ceil(items_per_generation as f64 / load).max(1.0) as u64;
+        let rows = ceil(items_per_generation as f64 / greatest_load(budget)).max(1.0) as u64;
         Dimensions::new(window, *shape, items_per_generation, rows)
+    };
+    let coarsely_sized = |shape: &Shape| {
+        let model = RowModel::new(shape, 1.0, Precision::COARSE);
+        sized(shape, &|rate| roughly_greatest_load(&model, rate))
     };
     let bits_to_match = |l: u32| log2((f64::from(l) + 1.0) / rate);
     let shapes = shapes(request, &window, max_slack, row_bytes, bits_to_match);
-    let mut coarse: Vec<Dimensions> = shapes.iter().filter_map(|shape| sized(shape, false)).collect();
+    let mut coarse: Vec<Dimensions> = shapes.iter().filter_map(coarsely_sized).collect();
     coarse.sort_by_key(|candidate| candidate.memory_bytes);
     let mut found: Option<Dimensions> = None;
     for candidate in coarse {
@@ -48,9 +51,11 @@ pub(super) fn least_memory(
         {
             break;
         }
-        let fine = sized(&candidate.shape, true);
+        let model = RowModel::new(&candidate.shape, 1.0, Precision::FINE);
+        let fine = sized(&candidate.shape, &|rate| greatest_load(&model, rate));
         let better = fine.filter(|fine| found.is_none_or(|found| fine.memory_bytes < found.memory_bytes));
-        found = better.filter(|fine| fine.keeps_slack(max_slack)).or(found);
+        found =
+            better.filter(|fine| fine.keeps_slack_by(max_slack, || fine.profile_of_rows(model))).or(found);
     }
     found.into_iter().collect()
 }
@@ -133,11 +138,8 @@ fn shapes(
     parts.flat_map(with_parts).filter(is_worth_a_look).collect()
 }
 
-/// The most items per row and generation that keep the rate; whatever it returns keeps it.
-fn greatest_load(shape: &Shape, rate: f64, is_fine: bool) -> f64 {
-    let precision = if is_fine { Precision::FINE } else { Precision::COARSE };
-    let model = RowModel::new(shape, 1.0, precision);
-    // The rough rate finds the neighbourhood; the exact one, which takes longer, is then asked a few times.
+/// About the most items per row and generation that keep the rate.
+fn roughly_greatest_load(model: &RowModel, rate: f64) -> f64 {
     let (mut low, mut high) = (1e-9, 1.0);
     while model.rough_rate(high) <= rate {
         high *= 2.0;
@@ -146,9 +148,13 @@ fn greatest_load(shape: &Shape, rate: f64, is_fine: bool) -> f64 {
         let middle = sqrt(low * high);
         if model.rough_rate(middle) <= rate { low = middle } else { high = middle }
     }
-    if !is_fine {
-        return low;
-    }
+    low
+}
+
+/// The most items per row and generation that keep the rate; whatever it returns keeps it.
+fn greatest_load(model: &RowModel, rate: f64) -> f64 {
+    // The rough rate finds the neighbourhood; the exact one, which takes longer, is then asked a few times.
+    let low = roughly_greatest_load(model, rate);
     // ln(rate) is almost linear in ln(load), with a slope near the bits to be matched: correct, and correct again.
     let slope = {
         let step = 1.02;
