@@ -3,6 +3,7 @@
 use crate::ageing::{AgeRange, Ageing};
 use crate::filter::Filter;
 use crate::layout::Sample;
+use crate::operations::check_lengths;
 use crate::query;
 use crate::ring::{Age, Ring};
 use crate::statistics::Statistics;
@@ -65,6 +66,18 @@ impl AsOf<'_> {
             return self.filter.contains_hash(hash);
         }
         query::is_reported(&self.filter.ring, |age| self.matches(hash, age))
+    }
+
+    /// [`Filter::contains_batch`].
+    ///
+    /// # Panics
+    /// If `items` and `seen` differ in length.
+    pub fn contains_batch<T: AsRef<[u8]>>(&self, items: &[T], seen: &mut [bool]) {
+        if self.shifts == 0 {
+            return self.filter.contains_batch(items, seen);
+        }
+        check_lengths(items, seen);
+        items.iter().zip(seen).for_each(|(item, seen)| *seen = self.contains(item));
     }
 
     /// [`Filter::age_of`].
