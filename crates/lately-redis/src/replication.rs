@@ -11,11 +11,11 @@ use std::ffi::CStr;
 use crate::server::{Argument, Call};
 use crate::value::Value;
 
-pub(crate) const CREATE: &CStr = c"APBF.CREATE";
-pub(crate) const PATCH: &CStr = c"APBF.PATCH";
-pub(crate) const APPLY: &CStr = c"APBF.APPLY";
-pub(crate) const MADD: &CStr = c"APBF.MADD";
-pub(crate) const MADDNX: &CStr = c"APBF.MADDNX";
+pub(crate) const CREATE: &CStr = c"apbf.create";
+pub(crate) const PATCH: &CStr = c"apbf.patch";
+pub(crate) const APPLY: &CStr = c"apbf.apply";
+pub(crate) const MADD: &CStr = c"apbf.madd";
+pub(crate) const MADDNX: &CStr = c"apbf.maddnx";
 
 /// Which sightings of an item are inserted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

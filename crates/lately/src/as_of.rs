@@ -9,6 +9,9 @@ use crate::ring::{Age, Ring};
 use crate::statistics::Statistics;
 use crate::window::Window;
 
+/// A sample with fewer items than this says too little: it is off by a fifth and more.
+const FEW: f64 = 30.0;
+
 /// A filter as it will be at a later time; made by [`Filter::as_of`].
 ///
 /// Whatever is asked of it, it answers as the filter would after [`advance_to`](Filter::advance_to), but nothing
@@ -98,7 +101,8 @@ impl AsOf<'_> {
     }
 
     /// [`statistics`](Self::statistics), with estimates from about so many bytes of the filter's memory: for large
-    /// filters whose owner cannot wait. The fewer, the rougher.
+    /// filters whose owner cannot wait. The fewer, the rougher. Where so few items were inserted that hardly any of them
+    /// can be in the sample, their number is taken for that of different items.
     pub fn estimate(&self, bytes: u64) -> Statistics {
         self.statistics_from(self.sample(bytes))
     }
@@ -171,6 +175,8 @@ impl AsOf<'_> {
         let held = ages.filter_map(|age| self.age_now(age));
         let held: f64 = held.map(|age| memory.segments().distinct_items(ring_now, age, sample)).sum();
         let start = ageing.start_of(ring, Age(l));
+        let inserted = (ageing.inserts - start.inserts) as f64;
+        let held = if inserted * sample.0 < FEW && sample.0 < 1.0 { inserted } else { held };
         let (window, reach) = match dimensions.window {
             Window::Count { .. } => (dimensions.guaranteed_items(), ageing.inserts - start.inserts),
             Window::Time { span_ms, .. } => (span_ms, ageing.now_or_zero() - start.millis),

@@ -19,7 +19,7 @@ pub(super) struct MAdd;
 pub(super) struct MAddNx;
 
 impl Command for Add {
-    const NAME: &'static CStr = c"APBF.ADD";
+    const NAME: &'static CStr = c"apbf.add";
     const SUMMARY: &'static CStr =
         c"Adds an item: 1 if it was not seen lately, 0 if it was. Every sighting refreshes.";
     const FLAGS: &'static CStr = FAST;
@@ -33,7 +33,7 @@ impl Command for Add {
 }
 
 impl Command for AddNx {
-    const NAME: &'static CStr = c"APBF.ADDNX";
+    const NAME: &'static CStr = c"apbf.addnx";
     const SUMMARY: &'static CStr =
         c"Adds an item unless it was seen lately: 1 if it was added, 0 if not. Repeats do not refresh.";
     const FLAGS: &'static CStr = FAST;
@@ -47,7 +47,7 @@ impl Command for AddNx {
 }
 
 impl Command for MAdd {
-    const NAME: &'static CStr = c"APBF.MADD";
+    const NAME: &'static CStr = c"apbf.madd";
     const SUMMARY: &'static CStr = c"Adds items as APBF.ADD does, in order.";
     const COMPLEXITY: &'static CStr = c"O(N) for N items";
     const FLAGS: &'static CStr = FLAGS;
@@ -61,7 +61,7 @@ impl Command for MAdd {
 }
 
 impl Command for MAddNx {
-    const NAME: &'static CStr = c"APBF.MADDNX";
+    const NAME: &'static CStr = c"apbf.maddnx";
     const SUMMARY: &'static CStr = c"Adds items as APBF.ADDNX does, in order.";
     const COMPLEXITY: &'static CStr = c"O(N) for N items";
     const FLAGS: &'static CStr = FLAGS;

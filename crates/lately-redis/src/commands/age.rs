@@ -8,7 +8,7 @@ use crate::server::{self, Call, Command, KeyUse, Parameter, Reply};
 pub(super) struct Age;
 
 impl Command for Age {
-    const NAME: &'static CStr = c"APBF.AGE";
+    const NAME: &'static CStr = c"apbf.age";
     const SUMMARY: &'static CStr =
         c"The least and the most inserts (and milliseconds) since the item was last added; nil if it was not seen lately.";
     const FLAGS: &'static CStr = c"readonly fast";

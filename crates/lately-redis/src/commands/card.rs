@@ -9,7 +9,7 @@ use crate::server::{self, Call, Command, KeyUse, Parameter, Reply};
 pub(super) struct Card;
 
 impl Command for Card {
-    const NAME: &'static CStr = c"APBF.CARD";
+    const NAME: &'static CStr = c"apbf.card";
     const SUMMARY: &'static CStr = c"About how many different items the window holds.";
     const COMPLEXITY: &'static CStr = c"O(1): a sample of the filter is looked at";
     const FLAGS: &'static CStr = c"readonly";

@@ -10,7 +10,7 @@ pub(super) struct Exists;
 pub(super) struct MExists;
 
 impl Command for Exists {
-    const NAME: &'static CStr = c"APBF.EXISTS";
+    const NAME: &'static CStr = c"apbf.exists";
     const SUMMARY: &'static CStr = c"1 if the item was seen lately, else 0.";
     const FLAGS: &'static CStr = c"readonly fast";
     const ARITY: i32 = 3;
@@ -26,7 +26,7 @@ impl Command for Exists {
 }
 
 impl Command for MExists {
-    const NAME: &'static CStr = c"APBF.MEXISTS";
+    const NAME: &'static CStr = c"apbf.mexists";
     const SUMMARY: &'static CStr = c"For each item 1 if it was seen lately, else 0.";
     const COMPLEXITY: &'static CStr = c"O(N) for N items";
     const FLAGS: &'static CStr = c"readonly";

@@ -13,7 +13,7 @@ use crate::value::Value;
 pub(super) struct Info;
 
 impl Command for Info {
-    const NAME: &'static CStr = c"APBF.INFO";
+    const NAME: &'static CStr = c"apbf.info";
     const SUMMARY: &'static CStr =
         c"A filter's promise, its shape, and what it has been through; or one field of it.";
     const COMPLEXITY: &'static CStr = c"O(1): a sample of the filter is looked at";

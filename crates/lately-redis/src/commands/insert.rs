@@ -15,7 +15,7 @@ use crate::server::{Argument, Call, Command, KeyUse, Parameter, Reply};
 pub(super) struct Insert;
 
 impl Command for Insert {
-    const NAME: &'static CStr = c"APBF.INSERT";
+    const NAME: &'static CStr = c"apbf.insert";
     const SUMMARY: &'static CStr = c"Adds items, and creates the filter as asked if there is none.";
     const COMPLEXITY: &'static CStr = c"O(N) for N items";
     const FLAGS: &'static CStr = c"write deny-oom";

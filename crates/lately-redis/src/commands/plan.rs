@@ -13,7 +13,7 @@ use crate::server::{Call, Command, KeyUse, Parameter, Reply};
 pub(super) struct Plan;
 
 impl Command for Plan {
-    const NAME: &'static CStr = c"APBF.PLAN";
+    const NAME: &'static CStr = c"apbf.plan";
     const SUMMARY: &'static CStr = c"What APBF.RESERVE would build, without building it.";
     const COMPLEXITY: &'static CStr = c"O(1) where such a filter was planned lately, else some milliseconds";
     const FLAGS: &'static CStr = c"readonly";

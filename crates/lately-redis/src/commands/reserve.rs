@@ -14,7 +14,7 @@ pub(super) const EVENT: &CStr = c"apbf.reserve";
 pub(super) struct Reserve;
 
 impl Command for Reserve {
-    const NAME: &'static CStr = c"APBF.RESERVE";
+    const NAME: &'static CStr = c"apbf.reserve";
     const SUMMARY: &'static CStr =
         c"Creates a filter that never forgets the last window inserts, or those of a span of time.";
     const COMPLEXITY: &'static CStr = c"O(1) where such a filter was planned lately, else some milliseconds";

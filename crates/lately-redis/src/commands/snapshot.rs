@@ -13,7 +13,7 @@ pub(super) struct Snapshot;
 pub(super) struct Load;
 
 impl Command for Snapshot {
-    const NAME: &'static CStr = c"APBF.SNAPSHOT";
+    const NAME: &'static CStr = c"apbf.snapshot";
     const SUMMARY: &'static CStr = c"The filter as bytes, as the command lately saves it.";
     const COMPLEXITY: &'static CStr = c"O(N) for N bytes";
     const FLAGS: &'static CStr = c"readonly";
@@ -30,7 +30,7 @@ impl Command for Snapshot {
 }
 
 impl Command for Load {
-    const NAME: &'static CStr = c"APBF.LOAD";
+    const NAME: &'static CStr = c"apbf.load";
     const SUMMARY: &'static CStr = c"Creates a filter from a snapshot.";
     const COMPLEXITY: &'static CStr = c"O(N) for N bytes";
     const FLAGS: &'static CStr = c"write deny-oom";
