@@ -1,5 +1,7 @@
 //! Memory from the server, so that it counts as the server's: in `used_memory`, against `maxmemory`.
 #![allow(unsafe_code)]
+#![cfg_attr(test, allow(dead_code))] // see `ALLOCATOR`
+#![allow(clippy::cast_ptr_alignment)] // only what is aligned to more than a pointer has one before it
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;

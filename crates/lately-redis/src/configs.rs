@@ -9,8 +9,8 @@ use crate::server::{Loading, NumberConfig, Refused, TextConfig, WordConfig};
 
 static DEFAULT_WINDOW: NumberConfig =
     NumberConfig::new(c"default-window", 100_000, 1, MAX_WINDOW.cast_signed());
-static DEFAULT_ERROR_RATE: TextConfig = TextConfig::new(c"default-error-rate", c"0.001", parse_rate);
-static DEFAULT_SLACK: TextConfig = TextConfig::new(c"default-slack", c"auto", parse_slack);
+static DEFAULT_ERROR_RATE: TextConfig = TextConfig::new(c"default-error-rate", c"0.001", 0.001, parse_rate);
+static DEFAULT_SLACK: TextConfig = TextConfig::new(c"default-slack", c"auto", AUTO, parse_slack);
 static DEFAULT_LAYOUT: WordConfig =
     WordConfig::new(c"default-layout", &[c"auto", c"slices", c"blocks", c"rows"]);
 /// What one reply or one argument of the server holds, unless its own limits are changed.

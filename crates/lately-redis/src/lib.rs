@@ -20,6 +20,8 @@ use server::Loading;
 
 /// What happens when a server loads the module. `Err` makes it refuse.
 fn load(loading: &Loading) -> Result<(), server::Refused> {
+    // A server that saves in a forked process copies every page it writes meanwhile.
+    lately::ask_for_huge_pages(false);
     data_type::register(loading)?;
     configs::register(loading)?;
     commands::register(loading)?;

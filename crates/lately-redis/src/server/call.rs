@@ -1,11 +1,11 @@
 //! A command that a client has sent.
 
-use std::ffi::{CStr, c_int, c_longlong};
+use std::ffi::{CStr, c_int};
 use std::slice;
 
 use valkey_module::raw;
 
-use super::{KeyUse, Parameter, Reply, api, guarded};
+use super::{KeyUse, OK, Parameter, Reply, api, guarded};
 use crate::failure::Failure;
 
 /// A command of the module.
@@ -122,7 +122,7 @@ impl<'a> Call<'a> {
                 command.as_ptr(),
                 c"slcv".as_ptr(),
                 key.0,
-                number as c_longlong,
+                number.cast_signed(),
                 word.as_ptr(),
                 items.as_ptr(),
                 items.len(),
@@ -142,5 +142,5 @@ pub(super) extern "C" fn execute<C: Command>(
     let result = guarded(|| C::run(&Call { ctx, words }));
     let failed = || Err(Failure::new("the module failed at this command; the server's log may say why"));
     super::reply::send(ctx, result.unwrap_or_else(failed));
-    raw::REDISMODULE_OK as c_int
+    OK
 }

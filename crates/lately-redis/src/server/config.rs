@@ -8,7 +8,7 @@ use valkey_module::raw;
 
 use super::call::Argument;
 use super::loading::{Loading, Refused, accepted};
-use super::{api, guarded};
+use super::{ERR, OK, api, guarded};
 use crate::failure::Failure;
 
 /// A whole number.
@@ -49,7 +49,7 @@ impl NumberConfig {
     ) -> c_int {
         // SAFETY: as above.
         unsafe { &*config.cast::<Self>() }.value.store(value, Ordering::Relaxed);
-        raw::REDISMODULE_OK as c_int
+        OK
     }
 }
 
@@ -84,7 +84,7 @@ impl WordConfig {
     ) -> c_int {
         // SAFETY: as above.
         unsafe { &*config.cast::<Self>() }.value.store(value, Ordering::Relaxed);
-        raw::REDISMODULE_OK as c_int
+        OK
     }
 }
 
@@ -102,9 +102,11 @@ impl TextConfig {
     pub(crate) const fn new(
         name: &'static CStr,
         default: &'static CStr,
+        value: f64,
         parse: fn(&[u8]) -> Result<f64, Failure>,
     ) -> Self {
-        Self { name, default, parse, value: AtomicU64::new(0), text: AtomicPtr::new(ptr::null_mut()) }
+        let (value, text) = (AtomicU64::new(value.to_bits()), AtomicPtr::new(ptr::null_mut()));
+        Self { name, default, parse, value, text }
     }
 
     pub(crate) fn get(&self) -> f64 {
@@ -151,13 +153,13 @@ unsafe fn answered(
     error: *mut *mut raw::RedisModuleString,
 ) -> c_int {
     let failure = match guarded(work) {
-        Some(Ok(())) => return raw::REDISMODULE_OK as c_int,
+        Some(Ok(())) => return OK,
         Some(Err(Failure::Refused(message))) => message,
         _ => "the module failed".into(),
     };
     // SAFETY: as the caller promises.
     unsafe { error.write(string(failure.as_bytes())) };
-    raw::REDISMODULE_ERR as c_int
+    ERR
 }
 
 /// After one or more configs were set.
@@ -197,6 +199,7 @@ impl Loading {
     pub(crate) fn word_config(&self, config: &'static WordConfig) -> Result<(), Refused> {
         let mut words: Vec<*const c_char> = config.words.iter().map(|word| word.as_ptr()).collect();
         let values: Vec<c_int> = (0..).take(words.len()).collect();
+        let count = values.last().map_or(0, |last| last + 1);
         // SAFETY: as above; the server copies the words.
         accepted(unsafe {
             api!(RedisModule_RegisterEnumConfig(
@@ -206,7 +209,7 @@ impl Loading {
                 raw::REDISMODULE_CONFIG_DEFAULT,
                 words.as_mut_ptr(),
                 values.as_ptr(),
-                words.len() as c_int,
+                count,
                 Some(WordConfig::read),
                 Some(WordConfig::write),
                 Some(apply),

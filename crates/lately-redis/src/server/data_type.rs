@@ -1,6 +1,6 @@
 //! The data type, as the server calls it: every callback ends in `crate::data_type`.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_longlong, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
 use std::slice;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -198,7 +198,7 @@ impl AofWriter {
                 name.as_ptr(),
                 c"slb".as_ptr(),
                 self.key.0,
-                number as c_longlong,
+                number.cast_signed(),
                 bytes.as_ptr(),
                 bytes.len(),
             ));

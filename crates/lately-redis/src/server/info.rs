@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_int};
 
 use valkey_module::raw;
 
-use super::{api, guarded};
+use super::{OK, api, guarded};
 
 /// The section while it is being written.
 pub(crate) struct Section(*mut raw::RedisModuleInfoCtx);
@@ -20,7 +20,7 @@ pub(super) extern "C" fn write(ctx: *mut raw::RedisModuleInfoCtx, _for_crash_rep
     guarded(|| {
         // SAFETY: the context is that of the running INFO.
         let wanted = unsafe { api!(RedisModule_InfoAddSection(ctx, c"".as_ptr())) };
-        if wanted == raw::REDISMODULE_OK as c_int {
+        if wanted == OK {
             crate::info::write(&Section(ctx));
         }
     });

@@ -1,14 +1,17 @@
 //! A key that a command looks into or writes.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_int};
 use std::ptr::NonNull;
 
 use valkey_module::raw;
 
 use super::call::{Argument, Call};
-use super::{api, data_type};
+use super::{OK, api, data_type};
 use crate::failure::Failure;
 use crate::value::Value;
+
+/// The type of a key that is not there.
+const EMPTY: c_int = raw::REDISMODULE_KEYTYPE_EMPTY as c_int;
 
 /// An open key.
 struct Open(*mut raw::RedisModuleKey);
@@ -23,7 +26,7 @@ impl Open {
     fn value(&self) -> Result<Option<NonNull<Value>>, Failure> {
         // SAFETY: the key is open (or null, for which both functions say "empty"); a value of our type is a `Value`.
         unsafe {
-            if api!(RedisModule_KeyType(self.0)) == raw::REDISMODULE_KEYTYPE_EMPTY as i32 {
+            if api!(RedisModule_KeyType(self.0)) == EMPTY {
                 return Ok(None);
             }
             if api!(RedisModule_ModuleTypeGetType(self.0)) != data_type::filter_type() {
@@ -82,7 +85,7 @@ impl Key<'_> {
         unsafe {
             let stored =
                 api!(RedisModule_ModuleTypeSetValue(self.open.0, data_type::filter_type(), value.cast()));
-            if stored == raw::REDISMODULE_OK as i32 {
+            if stored == OK {
                 return Ok(&mut *value);
             }
             drop(Box::from_raw(value));

@@ -5,7 +5,7 @@ use std::ffi::{CStr, CString, c_int};
 use valkey_module::raw;
 
 use super::call::{Command, execute};
-use super::{api, describe, guarded, info};
+use super::{ERR, OK, api, describe, guarded, info};
 
 /// Of the module, and the beginning of its configs' names.
 const NAME: &CStr = c"apbf";
@@ -32,7 +32,7 @@ pub(crate) struct Loading {
 
 /// Turns the server's answer into ours.
 pub(super) fn accepted(status: c_int) -> Result<(), Refused> {
-    if status == raw::REDISMODULE_OK as c_int { Ok(()) } else { Err(Refused) }
+    if status == OK { Ok(()) } else { Err(Refused) }
 }
 
 impl Loading {
@@ -44,9 +44,9 @@ impl Loading {
             | raw::REDISMODULE_OPTIONS_HANDLE_REPL_ASYNC_LOAD;
         // SAFETY: as above. Options that a server does not know it ignores.
         unsafe {
-            api!(RedisModule_SetModuleOptions(ctx, options.cast_signed() | HANDLE_ATOMIC_SLOT_MIGRATION))
+            api!(RedisModule_SetModuleOptions(ctx, options.cast_signed() | HANDLE_ATOMIC_SLOT_MIGRATION));
         };
-        Self { ctx, has_category: added == Some(raw::REDISMODULE_OK as c_int) }
+        Self { ctx, has_category: added == Some(OK) }
     }
 
     /// A line in the server's log.
@@ -113,10 +113,10 @@ extern "C" fn RedisModule_OnLoad(
     // Nothing may be allocated before this: it is what finds the server's allocator.
     // SAFETY: the context is the server's, the name lives for ever.
     let status = unsafe {
-        raw::Export_RedisModule_Init(ctx, NAME.as_ptr(), VERSION, raw::REDISMODULE_APIVER_1 as c_int)
+        raw::Export_RedisModule_Init(ctx, NAME.as_ptr(), VERSION, raw::REDISMODULE_APIVER_1.cast_signed())
     };
     if accepted(status).is_err() {
-        return raw::REDISMODULE_ERR as c_int;
+        return ERR;
     }
     let loaded = guarded(|| {
         let loading = Loading::new(ctx);
@@ -127,7 +127,7 @@ extern "C" fn RedisModule_OnLoad(
         crate::load(&loading)
     });
     match loaded {
-        Some(Ok(())) => raw::REDISMODULE_OK as c_int,
-        _ => raw::REDISMODULE_ERR as c_int,
+        Some(Ok(())) => OK,
+        _ => ERR,
     }
 }

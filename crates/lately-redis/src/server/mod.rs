@@ -10,7 +10,10 @@ mod key;
 mod loading;
 mod reply;
 
+use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use valkey_module::raw;
 
 pub(crate) use call::{Argument, Call, Command};
 pub(crate) use config::{NumberConfig, TextConfig, WordConfig};
@@ -32,11 +35,15 @@ macro_rules! api {
 }
 use api;
 
+/// What functions of the server's return, and what it is returned.
+const OK: c_int = raw::REDISMODULE_OK as c_int;
+const ERR: c_int = raw::REDISMODULE_ERR as c_int;
+
 /// The server's clock: milliseconds since 1970. Inside a transaction or a script it may stand still.
 pub(crate) fn now_ms() -> u64 {
     // SAFETY: both take nothing and only read the clock; the first is younger than Redis 7.0.
     let millis = unsafe {
-        match valkey_module::raw::RedisModule_CachedMicroseconds {
+        match raw::RedisModule_CachedMicroseconds {
             Some(cached) => cached() / 1000,
             None => api!(RedisModule_Milliseconds()),
         }

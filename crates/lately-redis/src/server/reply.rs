@@ -56,6 +56,11 @@ pub(super) fn send(ctx: *mut raw::RedisModuleCtx, result: Result<Reply, Failure>
     }
 }
 
+/// No list is longer than this can count.
+fn signed(len: usize) -> c_long {
+    c_long::try_from(len).unwrap_or(c_long::MAX)
+}
+
 fn send_reply(ctx: *mut raw::RedisModuleCtx, reply: &Reply) {
     let send_bytes = |bytes: &[u8]| {
         // SAFETY: the context is that of the running command, and the bytes live longer than the call.
@@ -79,17 +84,17 @@ fn send_reply(ctx: *mut raw::RedisModuleCtx, reply: &Reply) {
             Reply::Text(text) => send_bytes(text.as_bytes()),
             Reply::Bytes(bytes) => send_bytes(bytes),
             Reply::Flags(flags) => {
-                api!(RedisModule_ReplyWithArray(ctx, flags.len() as c_long));
+                api!(RedisModule_ReplyWithArray(ctx, signed(flags.len())));
                 for &flag in flags {
                     api!(RedisModule_ReplyWithLongLong(ctx, flag.into()));
                 }
             }
             Reply::Array(replies) => {
-                api!(RedisModule_ReplyWithArray(ctx, replies.len() as c_long));
+                api!(RedisModule_ReplyWithArray(ctx, signed(replies.len())));
                 replies.iter().for_each(|reply| send_reply(ctx, reply));
             }
             Reply::Map(entries) => {
-                api!(RedisModule_ReplyWithMap(ctx, entries.len() as c_long));
+                api!(RedisModule_ReplyWithMap(ctx, signed(entries.len())));
                 for (name, reply) in entries {
                     send_bytes(name.as_bytes());
                     send_reply(ctx, reply);
