@@ -3,10 +3,14 @@
 use crate::ageing::{AgeRange, Ageing};
 use crate::filter::Filter;
 use crate::layout::Sample;
+use crate::operations::check_lengths;
 use crate::query::{self, Matches as _};
 use crate::ring::{Age, Ring};
 use crate::statistics::Statistics;
 use crate::window::Window;
+
+/// A sample with fewer items than this says too little: it is off by a fifth and more.
+const FEW: f64 = 30.0;
 
 /// A filter as it will be at a later time; made by [`Filter::as_of`].
 ///
@@ -74,6 +78,18 @@ impl AsOf<'_> {
         query::is_reported(self, hash, &self.filter.ring)
     }
 
+    /// [`Filter::contains_batch`].
+    ///
+    /// # Panics
+    /// If `items` and `seen` differ in length.
+    pub fn contains_batch<T: AsRef<[u8]>>(&self, items: &[T], seen: &mut [bool]) {
+        if self.shifts == 0 {
+            return self.filter.contains_batch(items, seen);
+        }
+        check_lengths(items, seen);
+        items.iter().zip(seen).for_each(|(item, seen)| *seen = self.contains(item));
+    }
+
     /// [`Filter::age_of`].
     pub fn age_of<T: AsRef<[u8]>>(&self, item: T) -> Option<AgeRange> {
         self.age_of_hash(self.filter.hash_of(item))
@@ -93,7 +109,8 @@ impl AsOf<'_> {
     }
 
     /// [`statistics`](Self::statistics), with estimates from about so many bytes of the filter's memory: for large
-    /// filters whose owner cannot wait. The fewer, the rougher.
+    /// filters whose owner cannot wait. The fewer, the rougher. Where so few items were inserted that hardly any of them
+    /// can be in the sample, their number is taken for that of different items.
     pub fn estimate(&self, bytes: u64) -> Statistics {
         self.statistics_from(self.sample(bytes))
     }
@@ -161,6 +178,8 @@ impl AsOf<'_> {
         let held = ages.filter_map(|age| self.age_now(age));
         let held: f64 = held.map(|age| memory.segments().distinct_items(ring_now, age, sample)).sum();
         let start = ageing.start_of(ring, Age(l));
+        let inserted = (ageing.inserts - start.inserts) as f64;
+        let held = if inserted * sample.0 < FEW && sample.0 < 1.0 { inserted } else { held };
         let (window, reach) = match dimensions.window {
             Window::Count { .. } => (dimensions.guaranteed_items(), ageing.inserts - start.inserts),
             Window::Time { span_ms, .. } => (span_ms, ageing.now_or_zero() - start.millis),

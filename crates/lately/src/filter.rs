@@ -14,6 +14,7 @@ use crate::plan::{Dimensions, Plan};
 use crate::query;
 use crate::ring::Ring;
 use crate::statistics::Counters;
+use crate::window::Window;
 
 /// A sliding-window Bloom filter: answers "have I seen this lately?" in fixed memory.
 ///
@@ -197,6 +198,26 @@ impl Filter {
     #[doc(hidden)]
     pub fn use_portable_instructions(&mut self) {
         self.instructions = Instructions::Portable;
+    }
+
+    /// A copy, or an error if the memory for it cannot be had; `clone` would end the program then.
+    ///
+    /// # Errors
+    /// If so much cannot be allocated.
+    pub fn try_clone(&self) -> Result<Self, ConfigError> {
+        let mut copy = Self::with_dimensions(self.dimensions, self.hash_function)?;
+        copy.ring = self.ring.clone();
+        copy.ageing = self.ageing.clone();
+        copy.instructions = self.instructions;
+        let segments = copy.memory.segments_mut();
+        segments.words_mut().copy_from_slice(self.memory.segments().words());
+        segments.ring_was_set(&copy.ring);
+        Ok(copy)
+    }
+
+    /// The window asked for.
+    pub fn window(&self) -> Window {
+        self.dimensions.window
     }
 
     /// Bytes on the heap; fixed since construction.

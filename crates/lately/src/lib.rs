@@ -102,6 +102,7 @@ pub use error::{ConfigError, SnapshotError};
 pub use file::PendingSave;
 pub use filter::Filter;
 pub use hash::HashFunction;
+pub use layout::huge_pages::ask_for_huge_pages;
 pub use plan::{DEFAULT_SLACK, MAX_WINDOW, MIN_RATE, Plan, Prefer, shard_window};
 pub use shape::{Layout, MAX_PARTS, MAX_SEGMENTS, Segment, Shape};
 #[cfg(feature = "std")]

@@ -155,7 +155,7 @@ operations!(Filter, self, &mut);
 #[cfg(feature = "std")]
 operations!(SharedFilter, self, &);
 
-fn check_lengths<T>(asked: &[T], seen: &[bool]) {
+pub(crate) fn check_lengths<T>(asked: &[T], seen: &[bool]) {
     assert!(
         asked.len() == seen.len(),
         "{} items need as many answers, but the slice for them has {}",

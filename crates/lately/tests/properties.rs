@@ -150,6 +150,11 @@ impl Pair {
                 now_ms
             );
         }
+        let items: Vec<_> = (0..300).map(item).collect();
+        let mut seen = [vec![false; 300], vec![false; 300]];
+        as_of.contains_batch(&items, &mut seen[0]);
+        told.contains_batch(&items, &mut seen[1]);
+        prop_assert_eq!(&seen[0], &seen[1]);
         prop_assert_eq!(as_of.statistics(), told.statistics());
         Ok(())
     }

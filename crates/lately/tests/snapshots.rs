@@ -64,7 +64,7 @@ fn a_blueprint_and_the_words_are_the_filter() {
         // Pieces that are whole segments or rows of no shape.
         let pieces = filter.words().chunks(7).enumerate();
         pieces.for_each(|(number, piece)| copy.set_words(number * 7, piece).unwrap());
-        assert!(copy == filter);
+        assert!(copy == filter && filter.try_clone().unwrap() == filter);
         copy.insert("goes on");
         let planned = Filter::from_blueprint(&filter.plan().blueprint(filter.hash_function())).unwrap();
         let mut cleared = filter.clone();

@@ -379,6 +379,16 @@ fn a_sample_of_the_memory_estimates_what_all_of_it_does() {
 }
 
 #[test]
+fn a_sample_that_holds_hardly_any_items_is_not_asked() {
+    let mut filter = Filter::builder().window(1_000_000).false_positive_rate(1e-3).build().unwrap();
+    for inserts in 1..=100 {
+        filter.insert(item(inserts));
+        let estimate = filter.as_of(0).estimate_distinct_items(4096);
+        assert!((estimate - inserts as f64).abs() < 1e-9, "{inserts}: {estimate}");
+    }
+}
+
+#[test]
 fn distinct_items_are_estimated() {
     for shape in
         [Shape::slices(10, 7), Shape::slices(1, 9), Shape::blocks(3, 5, 512, 4), Shape::blocks(2, 5, 64, 4)]

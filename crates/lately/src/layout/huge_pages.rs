@@ -1,5 +1,16 @@
 //! Asking the system for huge pages, which save a third of the cost of a random access in large filters.
 
+use core::sync::atomic::{AtomicBool, Ordering};
+
+static WANTED: AtomicBool = AtomicBool::new(true);
+
+/// Whether filters of this process that are built from now on ask Linux for huge pages if they are large; they do unless
+/// told otherwise. They make random accesses cheaper, but the first touch of each page dearer: it has to be cleared. In
+/// a process that forks to save its state, as Redis does, a write to any byte then copies a whole huge page.
+pub fn ask_for_huge_pages(wanted: bool) {
+    WANTED.store(wanted, Ordering::Relaxed);
+}
+
 /// Tells Linux that the words, all zero and untouched, are worth huge pages. A hint: it may be refused or not be there.
 #[cfg(all(feature = "std", target_os = "linux"))]
 #[allow(unsafe_code)]
@@ -7,7 +18,7 @@ pub(super) fn ask_for<T>(words: &[T]) {
     const HUGE_PAGE: usize = 2 << 20;
     const PAGE: usize = 4096;
     let bytes = size_of_val(words);
-    if bytes < 2 * HUGE_PAGE {
+    if bytes < 2 * HUGE_PAGE || !WANTED.load(Ordering::Relaxed) {
         return;
     }
     let start = words.as_ptr().addr().next_multiple_of(PAGE);
@@ -21,4 +32,6 @@ pub(super) fn ask_for<T>(words: &[T]) {
 
 /// Other systems have no such call, or do it by themselves.
 #[cfg(not(all(feature = "std", target_os = "linux")))]
-pub(super) fn ask_for<T>(_words: &[T]) {}
+pub(super) fn ask_for<T>(_words: &[T]) {
+    let _ = WANTED.load(Ordering::Relaxed);
+}

@@ -9,7 +9,7 @@ pub(crate) mod aligned;
 mod atomic;
 mod bits;
 mod blocks;
-mod huge_pages;
+pub(crate) mod huge_pages;
 pub(crate) mod kernel;
 mod rows;
 #[cfg(feature = "std")]

@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# Builds the module, gets both servers, and runs redis_module.py, which says what it measures.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+crates/lately-redis/tests/servers >&2
+cargo build -q --release --locked -p lately-redis >&2
+exec target/redis-venv/bin/python benchmarks/redis_module.py

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Races the module's commands against the server's own, on Redis and Valkey, each fresh and alone on this machine.
+   benchmarks/redis.sh > benchmarks/<architecture>/redis-<date>.json
+What is told on the way goes to standard error, the record to standard output. ROUNDS are 5; QUICK=1 is a tenth of all."""
+
+import datetime
+import json
+import os
+import pathlib
+import platform
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+os.environ["LATELY_PROFILE"] = "release"
+sys.path.insert(0, str(ROOT / "crates/lately-redis/tests"))
+from conftest import BINARIES, Server  # noqa: E402
+
+QUICK = bool(os.environ.get("QUICK"))
+ROUNDS = int(os.environ.get("ROUNDS", 2 if QUICK else 5))
+REQUESTS = 100_000 if QUICK else 1_000_000
+# Requests under way: connections, and commands that each sends at once.
+CONNECTIONS, PIPELINE = 50, 16
+KEYS = 1_000_000
+IDS = 100_000 if QUICK else 1_000_000
+ITEMS = ["key:__rand_int__"] * 100
+
+
+def say(*words):
+    print(*words, file=sys.stderr, flush=True)
+
+
+def cpu_seconds(server):
+    spent = server.client.info("cpu")
+    return spent["used_cpu_user"] + spent["used_cpu_sys"]
+
+
+def run(server, requests, *command):
+    """Requests per second; the 99.9th percentile of the time a client waits, in milliseconds; and what a request costs the
+    server of its processor, in microseconds, which does not depend on what else the machine does."""
+    before = cpu_seconds(server)
+    output = subprocess.run(
+        ["redis-benchmark", "-p", str(server.port), "-n", str(requests), "-c", str(CONNECTIONS), "-P", str(PIPELINE),
+         "-r", str(KEYS), *command], capture_output=True, text=True, check=True).stdout
+    rate = float(re.search(r"throughput summary: ([\d.]+) requests per second", output)[1])
+    cpu_micros = (cpu_seconds(server) - before) / requests * 1e6
+    percentiles = re.findall(r"([\d.]+)% <= ([\d.]+) milliseconds", output)
+    return rate, next(float(millis) for share, millis in percentiles if float(share) >= 99.9), cpu_micros
+
+
+def race(server):
+    """Rounds in turn, so that what else the machine does meets all alike. Rows and a window of a million: 4 MiB."""
+    client = server.client
+    client.execute_command("APBF.RESERVE", "f", 0.001, 1_000_000)
+    client.execute_command("APBF.RESERVE", "t", 0.001, 1_000_000, "SPAN", 3_600_000)
+    contenders = {
+        "SET": ("SET", "key:__rand_int__", "1"),
+        "SET NX EX": ("SET", "key:__rand_int__", "1", "NX", "EX", "3600"),
+        "APBF.ADD": ("APBF.ADD", "f", "key:__rand_int__"),
+        "APBF.ADDNX": ("APBF.ADDNX", "f", "key:__rand_int__"),
+        "APBF.ADD, time": ("APBF.ADD", "t", "key:__rand_int__"),
+        "APBF.EXISTS": ("APBF.EXISTS", "f", "key:__rand_int__"),
+        "GET": ("GET", "key:__rand_int__"),
+        "APBF.MADD of 100": ("APBF.MADD", "f", *ITEMS),
+    }
+    figures = {name: [] for name in contenders}
+    for number in range(ROUNDS):
+        for name, command in contenders.items():
+            requests = REQUESTS // 20 if "100" in name else REQUESTS
+            figures[name].append(run(server, requests, *command))
+        say(server.kind, "round", number + 1, {name: round(found[-1][0]) for name, found in figures.items()})
+    median = lambda name, place: statistics.median(figure[place] for figure in figures[name])
+    # Ratios of each round, which the machine's moods meet alike; then their median.
+    ratio = lambda a, b, of=1: round(statistics.median(of * x[0] / y[0] for x, y in zip(figures[a], figures[b])), 3)
+    return {
+        "requests_per_second": {name: round(median(name, 0)) for name in contenders},
+        "p99.9_ms": {name: round(median(name, 1), 3) for name in contenders},
+        "server_cpu_microseconds": {name: round(median(name, 2), 3) for name in contenders},
+        "add_over_set": ratio("APBF.ADD", "SET"),
+        "timed_add_over_set": ratio("APBF.ADD, time", "SET"),
+        "exists_over_get": ratio("APBF.EXISTS", "GET"),
+        "madd_items_over_add_items": ratio("APBF.MADD of 100", "APBF.ADD", of=100),
+    }
+
+
+def server_times(client):
+    """How long the server itself took for each of our commands, in microseconds, as it has measured."""
+    found = {}
+    for name, value in client.info("latencystats").items():
+        if "apbf" in name:
+            found[name.removeprefix("latency_percentiles_usec_")] = {
+                share: float(micros) for share, micros in value.items()}
+    return found
+
+
+def worst(server):
+    """The longest that one command keeps all others waiting."""
+    client = server.client
+    client.config_set("latency-tracking-info-percentiles", "50 99 99.9 100")
+    found = {}
+
+    def measured(name, work):
+        client.execute_command("CONFIG", "RESETSTAT")
+        work()
+        for command, times in server_times(client).items():
+            found[f"{name}: {command}"] = times
+
+    add = lambda key, requests: run(server, requests, "APBF.ADD", key, "key:__rand_int__")
+    for layout in ("ROWS", "BLOCKS", "SLICES"):
+        client.execute_command("APBF.RESERVE", layout, 0.001, 100_000, "LAYOUT", layout)
+        # Ten windows and more: over a hundred shifts.
+        measured(f"window 1e5 as {layout.lower()}, shifts included", lambda: add(layout, REQUESTS))
+    for window in (10_000_000, 100_000_000):
+        reserve = lambda key: client.execute_command("APBF.RESERVE", key, 0.001, window)
+        measured(f"window {window:.0e}, planned anew", lambda: reserve("first"))
+        measured(f"window {window:.0e}, planned before", lambda: reserve("second"))
+        measured(f"window {window:.0e}", lambda: add("first", REQUESTS))
+        measured(f"window {window:.0e}", lambda: [client.execute_command("APBF.INFO", "first") for _ in range(20)])
+        measured(f"window {window:.0e}", lambda: [client.execute_command("APBF.CARD", "first") for _ in range(20)])
+        client.delete("first", "second")
+    measured("the default filter, created by", lambda: client.execute_command("APBF.ADD", "new", "item"))
+    return found
+
+
+def memory(server):
+    """The same ids, remembered in four ways."""
+    client, found = server.client, {}
+    ids = [f"order-{number * 2654435761 % 2**32:010d}" for number in range(IDS)]
+
+    def measured(name, prepare, command, size):
+        client.flushall()
+        while client.info("memory")["lazyfree_pending_objects"]:
+            time.sleep(0.1)
+        before = client.info("memory")["used_memory"]
+        prepare()
+        for first in range(0, len(ids), 10_000):
+            pipeline = client.pipeline(transaction=False)
+            for start in range(first, first + 10_000, size):
+                pipeline.execute_command(*command(ids[start:start + size]))
+            pipeline.execute()
+        found[name] = client.info("memory")["used_memory"] - before
+
+    reserve = lambda *promise: lambda: client.execute_command("APBF.RESERVE", "f", *promise)
+    add = lambda some: ("APBF.MADD", "f", *some)
+    measured("SET id 1 EX 86400", lambda: None, lambda some: ("SET", some[0], 1, "EX", 86400), 1)
+    measured("SADD", lambda: None, lambda some: ("SADD", "s", *some), 1000)
+    for rate in (0.01, 0.001, 0.0001, 0.000001):
+        measured(f"APBF {rate:g}", reserve(rate, IDS), add, 1000)
+    measured("APBF 0.001, SPAN, slices", reserve(0.001, IDS, "SPAN", 86_400_000, "LAYOUT", "SLICES"), add, 1000)
+    return found
+
+
+def main():
+    model = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
+    record = {
+        "date": datetime.date.today().isoformat(), "machine": model and model[1], "cores": os.cpu_count(),
+        "architecture": platform.machine(), "requests": REQUESTS, "rounds": ROUNDS, "connections": CONNECTIONS,
+        "pipeline": PIPELINE, "ids": IDS, "load_average_before": os.getloadavg()[0], "servers": {},
+    }
+    for kind, binary in BINARIES.items():
+        version = subprocess.run([binary, "--version"], capture_output=True, text=True).stdout.strip()
+        found = {"version": re.search(r"v=(\S+)", version)[1], "malloc": re.search(r"malloc=(\S+)", version)[1]}
+        for name, measure in (("race", race), ("worst_microseconds", worst), ("memory_bytes", memory)):
+            with tempfile.TemporaryDirectory() as directory:
+                server = Server(kind, directory).start()
+                try:
+                    found[name] = measure(server)
+                finally:
+                    server.stop()
+        record["servers"][kind] = found
+        lap = found["race"]
+        say(f"{kind} {found['version']}: APBF.ADD {lap['add_over_set']:.2f}x the requests of SET (at least 0.85 wanted), "
+            f"APBF.MADD of 100 {lap['madd_items_over_add_items']:.1f}x the items of APBF.ADD (at least 5 wanted)")
+        say("  p99.9, ms:", lap["p99.9_ms"])
+    record["load_average_after"] = os.getloadavg()[0]
+    print(json.dumps(record, indent=1))
+
+
+if __name__ == "__main__":
+    main()

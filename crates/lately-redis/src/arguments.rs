@@ -1,0 +1,141 @@
+//! Words and numbers from a command's arguments, with errors that name them.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use crate::failure::Failure;
+
+/// The arguments that are still to be read.
+pub(crate) struct Arguments<'a, T> {
+    rest: &'a [T],
+}
+
+impl<'a, T: AsRef<[u8]>> Arguments<'a, T> {
+    pub(crate) fn new(arguments: &'a [T]) -> Self {
+        Self { rest: arguments }
+    }
+
+    pub(crate) fn next(&mut self) -> Option<&'a T> {
+        let (first, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(first)
+    }
+
+    /// All that are left.
+    pub(crate) fn rest(&mut self) -> &'a [T] {
+        std::mem::take(&mut self.rest)
+    }
+
+    /// The next argument, which has to be there.
+    pub(crate) fn value_of(&mut self, name: &str) -> Result<&'a T, Failure> {
+        self.next().ok_or_else(|| Failure::new(format!("{name} needs a value, but the command ends there")))
+    }
+
+    /// The next argument as a whole number.
+    pub(crate) fn number<N>(&mut self, name: &str, limits: RangeInclusive<N>) -> Result<N, Failure>
+    where
+        N: FromStr + PartialOrd + Display,
+    {
+        number(name, self.value_of(name)?.as_ref(), limits)
+    }
+
+    /// The next argument as a number.
+    pub(crate) fn real(&mut self, name: &str) -> Result<f64, Failure> {
+        real(name, self.value_of(name)?.as_ref())
+    }
+
+    /// The next argument as one of some words.
+    pub(crate) fn one_of<V: Copy>(&mut self, name: &str, words: &[(&str, V)]) -> Result<V, Failure> {
+        one_of(name, self.value_of(name)?.as_ref(), words)
+    }
+}
+
+pub(crate) fn number<N>(name: &str, text: &[u8], limits: RangeInclusive<N>) -> Result<N, Failure>
+where
+    N: FromStr + PartialOrd + Display,
+{
+    let parsed = str::from_utf8(text).ok().and_then(|text| text.parse().ok());
+    parsed.filter(|number| limits.contains(number)).ok_or_else(|| {
+        let (least, most) = limits.into_inner();
+        Failure::new(format!(
+            "{name} is '{}', but has to be a whole number from {least} to {most}",
+            shown(text)
+        ))
+    })
+}
+
+/// What it may be is for the library to say.
+pub(crate) fn real(name: &str, text: &[u8]) -> Result<f64, Failure> {
+    let parsed = str::from_utf8(text).ok().and_then(|text| text.parse().ok());
+    parsed.ok_or_else(|| {
+        Failure::new(format!("{name} is '{}', but has to be a number like 0.001", shown(text)))
+    })
+}
+
+/// Words are the same in capitals and small letters.
+pub(crate) fn one_of<V: Copy>(name: &str, text: &[u8], words: &[(&str, V)]) -> Result<V, Failure> {
+    let found = words.iter().find(|(word, _)| text.eq_ignore_ascii_case(word.as_bytes()));
+    found.map(|(_, value)| *value).ok_or_else(|| {
+        let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        Failure::new(format!("{name} is '{}', but has to be one of {}", shown(text), words.join(", ")))
+    })
+}
+
+/// An argument in an error reply, which is one short line.
+pub(crate) fn shown(text: &[u8]) -> String {
+    const MOST: usize = 40;
+    let cut = if text.len() > MOST { "..." } else { "" };
+    format!("{}{cut}", text[..text.len().min(MOST)].escape_ascii())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message<T: std::fmt::Debug>(result: Result<T, Failure>) -> String {
+        result.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn numbers_are_read_within_their_limits() {
+        let mut arguments = Arguments::new(&["5", "7", "0.5", "12"]);
+        assert_eq!(arguments.number("window", 1..=5_u64), Ok(5));
+        assert_eq!(
+            message(arguments.number("window", 1..=5_u64)),
+            "ERR window is '7', but has to be a whole number from 1 to 5"
+        );
+        assert_eq!(arguments.real("SLACK"), Ok(0.5));
+        assert_eq!(arguments.rest(), ["12"]);
+        assert_eq!(message(arguments.real("SLACK")), "ERR SLACK needs a value, but the command ends there");
+    }
+
+    #[test]
+    fn what_is_no_number_is_shown_in_one_short_line() {
+        for (text, shown) in [
+            (&b"-1"[..], "-1"),
+            (b"", ""),
+            (b"1e3", "1e3"),
+            (b"a\r\nb\xff", r"a\r\nb\xff"),
+            (&[b'x'; 41], "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx..."),
+            (b"18446744073709551616", "18446744073709551616"),
+        ] {
+            let message = message(number("SPAN", text, 1..=u64::MAX));
+            assert_eq!(
+                message,
+                format!("ERR SPAN is '{shown}', but has to be a whole number from 1 to 18446744073709551615")
+            );
+        }
+        assert!(message(real("SLACK", b"much")).contains("'much'"));
+    }
+
+    #[test]
+    fn words_are_found_in_any_case() {
+        let words = [("RATE", 1), ("WINDOW", 2)];
+        assert_eq!(one_of("OVERLOAD", b"window", &words), Ok(2));
+        assert_eq!(
+            message(one_of("OVERLOAD", b"both", &words)),
+            "ERR OVERLOAD is 'both', but has to be one of RATE, WINDOW"
+        );
+    }
+}

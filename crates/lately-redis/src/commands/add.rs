@@ -1,0 +1,162 @@
+//! `APBF.ADD`, `APBF.ADDNX` and their forms for many items: was it seen lately? Now it is.
+
+use std::ffi::CStr;
+
+use crate::failure::Failure;
+use crate::info;
+use crate::promise::Asked;
+use crate::replication::{self, Refresh};
+use crate::server::{self, Argument, Call, Command, Key, KeyUse, Parameter, Reply};
+use crate::value::Value;
+
+pub(super) const EVENT: &CStr = c"apbf.add";
+const FLAGS: &CStr = c"write deny-oom";
+const FAST: &CStr = c"write deny-oom fast";
+
+pub(super) struct Add;
+pub(super) struct AddNx;
+pub(super) struct MAdd;
+pub(super) struct MAddNx;
+
+impl Command for Add {
+    const NAME: &'static CStr = c"apbf.add";
+    const SUMMARY: &'static CStr =
+        c"Adds an item: 1 if it was not seen lately, 0 if it was. Every sighting refreshes.";
+    const FLAGS: &'static CStr = FAST;
+    const ARITY: i32 = 3;
+    const KEY: Option<KeyUse> = Some(KeyUse::Inserts);
+    const PARAMETERS: &'static [Parameter] = &[Parameter::KEY, Parameter::ITEM];
+
+    fn run(call: &Call<'_>) -> Result<Reply, Failure> {
+        add_one(call, Refresh::Every)
+    }
+}
+
+impl Command for AddNx {
+    const NAME: &'static CStr = c"apbf.addnx";
+    const SUMMARY: &'static CStr =
+        c"Adds an item unless it was seen lately: 1 if it was added, 0 if not. Repeats do not refresh.";
+    const FLAGS: &'static CStr = FAST;
+    const ARITY: i32 = 3;
+    const KEY: Option<KeyUse> = Some(KeyUse::Inserts);
+    const PARAMETERS: &'static [Parameter] = &[Parameter::KEY, Parameter::ITEM];
+
+    fn run(call: &Call<'_>) -> Result<Reply, Failure> {
+        add_one(call, Refresh::First)
+    }
+}
+
+impl Command for MAdd {
+    const NAME: &'static CStr = c"apbf.madd";
+    const SUMMARY: &'static CStr = c"Adds items as APBF.ADD does, in order.";
+    const COMPLEXITY: &'static CStr = c"O(N) for N items";
+    const FLAGS: &'static CStr = FLAGS;
+    const ARITY: i32 = -3;
+    const KEY: Option<KeyUse> = Some(KeyUse::Inserts);
+    const PARAMETERS: &'static [Parameter] = &[Parameter::KEY, Parameter::ITEMS];
+
+    fn run(call: &Call<'_>) -> Result<Reply, Failure> {
+        add_many(call, Refresh::Every)
+    }
+}
+
+impl Command for MAddNx {
+    const NAME: &'static CStr = c"apbf.maddnx";
+    const SUMMARY: &'static CStr = c"Adds items as APBF.ADDNX does, in order.";
+    const COMPLEXITY: &'static CStr = c"O(N) for N items";
+    const FLAGS: &'static CStr = FLAGS;
+    const ARITY: i32 = -3;
+    const KEY: Option<KeyUse> = Some(KeyUse::Inserts);
+    const PARAMETERS: &'static [Parameter] = &[Parameter::KEY, Parameter::ITEMS];
+
+    fn run(call: &Call<'_>) -> Result<Reply, Failure> {
+        add_many(call, Refresh::First)
+    }
+}
+
+fn add_one(call: &Call<'_>, refresh: Refresh) -> Result<Reply, Failure> {
+    let (key, item) = call.key_and::<1>()?;
+    let mut is_new = [false];
+    Addition { key, items: item, refresh, if_missing: Some(&Asked::default()), is_plain: true }
+        .run(call, &mut is_new)?;
+    Ok(is_new[0].into())
+}
+
+fn add_many(call: &Call<'_>, refresh: Refresh) -> Result<Reply, Failure> {
+    let (key, items) = call.key_and_rest()?;
+    let mut are_new = vec![false; items.len()];
+    Addition { key, items, refresh, if_missing: Some(&Asked::default()), is_plain: true }
+        .run(call, &mut are_new)?;
+    Ok(are_new.into())
+}
+
+/// Items to be added to a key's filter.
+pub(super) struct Addition<'a> {
+    pub(super) key: &'a Argument,
+    pub(super) items: &'a [Argument],
+    pub(super) refresh: Refresh,
+    /// The filter to create if there is none.
+    pub(super) if_missing: Option<&'a Asked>,
+    /// Whether replicas may be sent the command as it is.
+    pub(super) is_plain: bool,
+}
+
+impl Addition<'_> {
+    /// Answers for each item whether it was new.
+    pub(super) fn run(&self, call: &Call<'_>, are_new: &mut [bool]) -> Result<(), Failure> {
+        let mut key = call.open_to_write(self.key);
+        let value = self.value(call, &mut key)?;
+        let now_ms = value.has_clock().then(server::now_ms);
+        if !add(value, self.items, self.refresh, now_ms, are_new) {
+            return Ok(());
+        }
+        replication::added(call, self.key, self.items, self.refresh, now_ms, self.is_plain);
+        key.has_changed(EVENT);
+        Ok(())
+    }
+
+    fn value<'a>(&self, call: &Call<'_>, key: &'a mut Key<'_>) -> Result<&'a mut Value, Failure> {
+        if key.value()?.is_none() {
+            let asked = self.if_missing.ok_or_else(Failure::no_such_key)?;
+            let value = key.set(asked.build()?)?;
+            replication::created(call, self.key, value);
+            key.has_changed(super::reserve::EVENT);
+        }
+        key.value()?.ok_or_else(Failure::no_such_key)
+    }
+}
+
+/// Adds items at the given time, and says whether the filter has changed. `are_new` has as many places as there are items.
+pub(super) fn add(
+    value: &mut Value,
+    items: &[Argument],
+    refresh: Refresh,
+    now_ms: Option<u64>,
+    are_new: &mut [bool],
+) -> bool {
+    let filter = &mut value.filter;
+    if let (Some(now_ms), Refresh::First) = (now_ms, refresh) {
+        // Where all were seen lately nothing happens, and time need not be told.
+        let filter = filter.as_of(now_ms);
+        if items.iter().all(|item| filter.contains(item)) {
+            are_new.fill(false);
+            info::count_hits(items.len() as u64);
+            return false;
+        }
+    }
+    let before = filter.counters();
+    if let Some(now_ms) = now_ms {
+        filter.advance_to(now_ms);
+    }
+    match (items, &mut *are_new, refresh) {
+        ([item], [is_new], Refresh::Every) => *is_new = filter.check_and_insert(item),
+        ([item], [is_new], Refresh::First) => *is_new = filter.check_or_insert(item),
+        (_, _, Refresh::Every) => filter.check_and_insert_batch(items, are_new),
+        (_, _, Refresh::First) => filter.check_or_insert_batch(items, are_new),
+    }
+    // The filter says what was seen; the reply, what is new.
+    are_new.iter_mut().for_each(|is_new| *is_new = !*is_new);
+    let after = filter.counters();
+    info::count(are_new.iter().filter(|&&is_new| !is_new).count() as u64, &before, &after);
+    after != before || now_ms.is_some()
+}

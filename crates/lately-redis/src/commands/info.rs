@@ -1,0 +1,71 @@
+//! `APBF.INFO`: a filter's promise, its shape, and what it has been through.
+
+use std::ffi::CStr;
+
+use lately::Statistics;
+
+use super::{SAMPLE_BYTES, plan};
+use crate::arguments::shown;
+use crate::failure::Failure;
+use crate::server::{self, Call, Command, KeyUse, Parameter, Reply};
+use crate::value::Value;
+
+pub(super) struct Info;
+
+impl Command for Info {
+    const NAME: &'static CStr = c"apbf.info";
+    const SUMMARY: &'static CStr =
+        c"A filter's promise, its shape, and what it has been through; or one field of it.";
+    const COMPLEXITY: &'static CStr = c"O(1): a sample of the filter is looked at";
+    const FLAGS: &'static CStr = c"readonly";
+    const ARITY: i32 = -2;
+    const KEY: Option<KeyUse> = Some(KeyUse::Reads);
+    const PARAMETERS: &'static [Parameter] = &[Parameter::KEY, Parameter::text(c"field").optional()];
+
+    fn run(call: &Call<'_>) -> Result<Reply, Failure> {
+        let (key, rest) = call.key_and_rest()?;
+        let key = call.open(key);
+        let fields = describe(key.value()?.ok_or_else(Failure::no_such_key)?, server::now_ms());
+        match rest {
+            [] => Ok(Reply::Map(fields)),
+            [field] => one(fields, field.as_ref()),
+            _ => Err(Failure::Arity),
+        }
+    }
+}
+
+fn one(fields: Vec<(&'static str, Reply)>, wanted: &[u8]) -> Result<Reply, Failure> {
+    let names: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
+    let unknown = || Failure::new(format!("'{}' is no field: there are {}", shown(wanted), names.join(", ")));
+    let found = names.iter().position(|name| wanted.eq_ignore_ascii_case(name.as_bytes()));
+    let place = found.ok_or_else(unknown)?;
+    fields.into_iter().nth(place).map(|(_, value)| value).ok_or_else(unknown)
+}
+
+fn describe(value: &Value, now_ms: u64) -> Vec<(&'static str, Reply)> {
+    let filter = &value.filter;
+    let Statistics {
+        inserts,
+        generation,
+        fill_by_age,
+        estimated_false_positive_rate,
+        estimated_distinct_items,
+        backward_steps,
+        overloaded_generations,
+        latest_ms,
+        ..
+    } = filter.as_of(now_ms).estimate(SAMPLE_BYTES);
+    let mut fields = plan::describe(value.plan());
+    fields.extend([
+        ("allocated_bytes", Reply::count(value.allocated_bytes() as u64)),
+        ("inserts", Reply::count(inserts)),
+        ("generation", Reply::count(generation)),
+        ("fills", Reply::Array(fill_by_age.into_iter().map(Reply::Real).collect())),
+        ("estimated_error_rate", Reply::Real(estimated_false_positive_rate)),
+        ("estimated_items", Reply::count(estimated_distinct_items.round() as u64)),
+        ("latest_ms", latest_ms.map_or(Reply::Null, Reply::count)),
+        ("backward_steps", Reply::count(backward_steps)),
+        ("overloaded_generations", Reply::count(overloaded_generations)),
+    ]);
+    fields
+}

@@ -1,0 +1,85 @@
+//! `APBF.INSERT`: adds items, and creates the filter as asked if there is none.
+
+use std::ffi::CStr;
+
+use lately::MAX_WINDOW;
+
+use super::OPTIONS;
+use super::add::Addition;
+use crate::arguments::{Arguments, shown};
+use crate::failure::Failure;
+use crate::promise::Asked;
+use crate::replication::Refresh;
+use crate::server::{Argument, Call, Command, KeyUse, Parameter, Reply};
+
+pub(super) struct Insert;
+
+impl Command for Insert {
+    const NAME: &'static CStr = c"apbf.insert";
+    const SUMMARY: &'static CStr = c"Adds items, and creates the filter as asked if there is none.";
+    const COMPLEXITY: &'static CStr = c"O(N) for N items";
+    const FLAGS: &'static CStr = c"write deny-oom";
+    const ARITY: i32 = -4;
+    const KEY: Option<KeyUse> = Some(KeyUse::Inserts);
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::KEY,
+        Parameter::real(c"error-rate").after(c"ERROR").optional(),
+        Parameter::integer(c"window").after(c"WINDOW").optional(),
+        OPTIONS[0],
+        OPTIONS[1],
+        OPTIONS[2],
+        OPTIONS[3],
+        OPTIONS[4],
+        Parameter::word(c"nx", c"NX").optional(),
+        Parameter::word(c"nocreate", c"NOCREATE").optional(),
+        Parameter::ITEMS.after(c"ITEMS"),
+    ];
+
+    fn run(call: &Call<'_>) -> Result<Reply, Failure> {
+        let (key, rest) = call.key_and_rest()?;
+        let Wanted { asked, refresh, may_create, items } = Wanted::read(rest)?;
+        let mut are_new = vec![false; items.len()];
+        Addition { key, items, refresh, if_missing: may_create.then_some(&asked), is_plain: false }
+            .run(call, &mut are_new)?;
+        Ok(are_new.into())
+    }
+}
+
+struct Wanted<'a> {
+    asked: Asked,
+    refresh: Refresh,
+    may_create: bool,
+    items: &'a [Argument],
+}
+
+impl<'a> Wanted<'a> {
+    fn read(arguments: &'a [Argument]) -> Result<Self, Failure> {
+        let mut arguments = Arguments::new(arguments);
+        let mut wanted =
+            Self { asked: Asked::default(), refresh: Refresh::Every, may_create: true, items: &[] };
+        while let Some(word) = arguments.next() {
+            let word = word.as_ref();
+            match word.to_ascii_uppercase().as_slice() {
+                b"ERROR" => wanted.asked.error_rate = Some(arguments.real("ERROR")?),
+                b"WINDOW" => wanted.asked.window = Some(arguments.number("WINDOW", 1..=MAX_WINDOW)?),
+                b"NX" => wanted.refresh = Refresh::First,
+                b"NOCREATE" => wanted.may_create = false,
+                b"ITEMS" => wanted.items = arguments.rest(),
+                _ if wanted.asked.read_option(word, &mut arguments)? => {}
+                _ => {
+                    return Err(Failure::new(format!(
+                        "'{}' is no option: write ITEMS before the items; options are ERROR, WINDOW, SPAN, OVERLOAD, SLACK, LAYOUT, SHAPE, SEED, NX and NOCREATE",
+                        shown(word)
+                    )));
+                }
+            }
+        }
+        if wanted.items.is_empty() {
+            return Err(Failure::new("no items: write ITEMS and at least one item at the end"));
+        }
+        if !wanted.may_create && wanted.asked != Asked::default() {
+            return Err(Failure::new("NOCREATE creates nothing, so it takes no options of a new filter"));
+        }
+        Ok(wanted)
+    }
+}

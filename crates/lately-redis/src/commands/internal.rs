@@ -1,0 +1,102 @@
+//! What primaries send to replicas and write into append-only files. Anybody may send it; it is checked like all else.
+
+use std::ffi::CStr;
+
+use lately::Filter;
+
+use super::add;
+use crate::arguments::{Arguments, number};
+use crate::failure::Failure;
+use crate::promise::check_size;
+use crate::replication::{APPLY, CREATE, PATCH, Refresh};
+use crate::server::{Call, Command, KeyUse, Parameter, Reply};
+use crate::value::Value;
+
+pub(super) struct Create;
+pub(super) struct Patch;
+pub(super) struct Apply;
+
+impl Command for Create {
+    const NAME: &'static CStr = CREATE;
+    const SUMMARY: &'static CStr = c"Internal: creates a filter of the dimensions that a blueprint says.";
+    const FLAGS: &'static CStr = c"write deny-oom";
+    const ARITY: i32 = 3;
+    const KEY: Option<KeyUse> = Some(KeyUse::Creates);
+    const PARAMETERS: &'static [Parameter] = &[Parameter::KEY, Parameter::text(c"blueprint")];
+
+    fn run(call: &Call<'_>) -> Result<Reply, Failure> {
+        let (name, [blueprint]) = call.key_and::<1>()?;
+        let mut key = call.open_to_write(name);
+        if key.value()?.is_some() {
+            return Err(Failure::key_exists());
+        }
+        let value = Value::new(|| Filter::from_blueprint(blueprint.as_ref()))?;
+        if !call.is_replayed() {
+            check_size(value.filter.memory_bytes())?;
+        }
+        key.set(value)?;
+        call.replicate_verbatim();
+        key.has_changed(super::reserve::EVENT);
+        Ok(Reply::Ok)
+    }
+}
+
+impl Command for Patch {
+    const NAME: &'static CStr = PATCH;
+    const SUMMARY: &'static CStr = c"Internal: overwrites words of a filter's memory.";
+    const COMPLEXITY: &'static CStr = c"O(N) for N bytes";
+    const FLAGS: &'static CStr = c"write deny-oom";
+    const ARITY: i32 = 4;
+    const KEY: Option<KeyUse> = Some(KeyUse::Inserts);
+    const PARAMETERS: &'static [Parameter] =
+        &[Parameter::KEY, Parameter::integer(c"first-word"), Parameter::text(c"words")];
+
+    fn run(call: &Call<'_>) -> Result<Reply, Failure> {
+        let (name, [first, words]) = call.key_and::<2>()?;
+        let first = number("first-word", first.as_ref(), 0..=usize::MAX)?;
+        let (words, rest) = words.as_ref().as_chunks();
+        if !rest.is_empty() {
+            return Err(Failure::new("words are 8 bytes each, but these end within one"));
+        }
+        let words: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
+        let mut key = call.open_to_write(name);
+        key.value()?.ok_or_else(Failure::no_such_key)?.filter.set_words(first, &words)?;
+        call.replicate_verbatim();
+        key.has_changed(c"apbf.patch");
+        Ok(Reply::Ok)
+    }
+}
+
+impl Command for Apply {
+    const NAME: &'static CStr = APPLY;
+    const SUMMARY: &'static CStr = c"Internal: adds items to a window of time as of the given time.";
+    const COMPLEXITY: &'static CStr = c"O(N) for N items";
+    const FLAGS: &'static CStr = c"write deny-oom";
+    const ARITY: i32 = -5;
+    const KEY: Option<KeyUse> = Some(KeyUse::Inserts);
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::KEY,
+        Parameter::integer(c"now-ms"),
+        Parameter::one_of(
+            c"refresh",
+            &[Parameter::word(c"every", c"EVERY"), Parameter::word(c"first", c"FIRST")],
+        ),
+        Parameter::ITEMS,
+    ];
+
+    fn run(call: &Call<'_>) -> Result<Reply, Failure> {
+        let (name, rest) = call.key_and_rest()?;
+        let mut arguments = Arguments::new(rest);
+        let now_ms = arguments.number("now-ms", 0..=i64::MAX.cast_unsigned())?;
+        let refresh = arguments.one_of("refresh", &Refresh::WORDS)?;
+        let items = arguments.rest();
+        let mut key = call.open_to_write(name);
+        let value = key.value()?.ok_or_else(Failure::no_such_key)?;
+        let mut are_new = vec![false; items.len()];
+        if add::add(value, items, refresh, Some(now_ms), &mut are_new) {
+            call.replicate_verbatim();
+            key.has_changed(add::EVENT);
+        }
+        Ok(are_new.into())
+    }
+}

@@ -1,0 +1,63 @@
+//! `APBF.PLAN`: what `APBF.RESERVE` would build, without building it.
+
+use std::ffi::CStr;
+
+use lately::{Overload, Window};
+
+use super::OPTIONS;
+use crate::arguments::Arguments;
+use crate::failure::Failure;
+use crate::promise::Asked;
+use crate::server::{Call, Command, KeyUse, Parameter, Reply};
+
+pub(super) struct Plan;
+
+impl Command for Plan {
+    const NAME: &'static CStr = c"apbf.plan";
+    const SUMMARY: &'static CStr = c"What APBF.RESERVE would build, without building it.";
+    const COMPLEXITY: &'static CStr = c"O(1) where such a filter was planned lately, else some milliseconds";
+    const FLAGS: &'static CStr = c"readonly";
+    const ARITY: i32 = -3;
+    const KEY: Option<KeyUse> = None;
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::real(c"error-rate"),
+        Parameter::integer(c"window"),
+        OPTIONS[0],
+        OPTIONS[1],
+        OPTIONS[2],
+        OPTIONS[3],
+        OPTIONS[4],
+    ];
+
+    fn run(call: &Call<'_>) -> Result<Reply, Failure> {
+        let asked = Asked::read(&mut Arguments::new(call.arguments()))?;
+        Ok(Reply::Map(describe(&asked.promise()?.plan()?)))
+    }
+}
+
+/// The promise and the shape, with the words of the commands.
+pub(super) fn describe(plan: &lately::Plan) -> Vec<(&'static str, Reply)> {
+    let (span_ms, overload) = match plan.window {
+        Window::Time { span_ms, overload, .. } => {
+            let keeps = match overload {
+                Overload::KeepRate => "rate",
+                Overload::KeepWindow => "window",
+            };
+            (Reply::count(span_ms), Reply::Text(keeps.into()))
+        }
+        _ => (Reply::Null, Reply::Null),
+    };
+    vec![
+        ("window", Reply::count(plan.window.items())),
+        ("span_ms", span_ms),
+        ("overload", overload),
+        ("error_rate", Reply::Real(plan.false_positive_rate)),
+        ("slack", Reply::Real(plan.npws)),
+        ("layout", Reply::Text(plan.layout().to_string())),
+        ("shape", Reply::Text(plan.shape.to_string())),
+        ("items_per_generation", Reply::count(plan.items_per_generation)),
+        ("guaranteed_window", Reply::count(plan.guaranteed_items())),
+        ("memory_bytes", Reply::count(plan.memory_bytes)),
+        ("bits_per_item", Reply::Real(plan.bits_per_item)),
+    ]
+}

@@ -1,0 +1,99 @@
+//! The module's configs, all changeable while the server runs.
+
+use lately::{Layout, MAX_WINDOW};
+
+use crate::arguments;
+use crate::failure::Failure;
+use crate::promise::Promise;
+use crate::server::{Loading, NumberConfig, Refused, TextConfig, WordConfig};
+
+static DEFAULT_WINDOW: NumberConfig =
+    NumberConfig::new(c"default-window", 100_000, 1, MAX_WINDOW.cast_signed());
+static DEFAULT_ERROR_RATE: TextConfig = TextConfig::new(c"default-error-rate", c"0.001", 0.001, parse_rate);
+static DEFAULT_SLACK: TextConfig = TextConfig::new(c"default-slack", c"auto", AUTO, parse_slack);
+static DEFAULT_LAYOUT: WordConfig =
+    WordConfig::new(c"default-layout", &[c"auto", c"slices", c"blocks", c"rows"]);
+/// What one reply or one argument of the server holds, unless its own limits are changed.
+static MAX_BYTES_PER_KEY: NumberConfig =
+    NumberConfig::new(c"max-bytes-per-key", 512 << 20, 1024, i64::MAX).in_bytes();
+
+/// What the server's text stands for when the planner decides.
+const AUTO: f64 = f64::INFINITY;
+
+pub(crate) fn register(loading: &Loading) -> Result<(), Refused> {
+    loading.number_config(&DEFAULT_WINDOW)?;
+    loading.text_config(&DEFAULT_ERROR_RATE)?;
+    loading.text_config(&DEFAULT_SLACK)?;
+    loading.word_config(&DEFAULT_LAYOUT)?;
+    loading.number_config(&MAX_BYTES_PER_KEY)?;
+    loading.load_configs()
+}
+
+pub(crate) fn default_window() -> u64 {
+    DEFAULT_WINDOW.get()
+}
+
+pub(crate) fn default_error_rate() -> f64 {
+    DEFAULT_ERROR_RATE.get()
+}
+
+/// `None`: what the planner aims at.
+pub(crate) fn default_slack() -> Option<f64> {
+    Some(DEFAULT_SLACK.get()).filter(|slack| slack.is_finite())
+}
+
+/// `None`: the planner chooses.
+pub(crate) fn default_layout() -> Option<Layout> {
+    [None, Some(Layout::Slices), Some(Layout::Blocks), Some(Layout::Rows)]
+        .get(DEFAULT_LAYOUT.get())
+        .copied()
+        .flatten()
+}
+
+pub(crate) fn max_bytes_per_key() -> u64 {
+    MAX_BYTES_PER_KEY.get()
+}
+
+/// Plans what is the default now, so that no client has to wait for it. Refuses what cannot be planned.
+pub(crate) fn were_set() -> Result<(), Failure> {
+    Promise::by_default().plan().map(|_| ())
+}
+
+fn parse_rate(text: &[u8]) -> Result<f64, Failure> {
+    let rate = arguments::real("default-error-rate", text)?;
+    if rate > 0.0 && rate < 1.0 {
+        Ok(rate)
+    } else {
+        Err(Failure::new(format!("default-error-rate is {rate}, but has to be more than 0 and less than 1")))
+    }
+}
+
+fn parse_slack(text: &[u8]) -> Result<f64, Failure> {
+    if text.eq_ignore_ascii_case(b"auto") {
+        return Ok(AUTO);
+    }
+    let slack = arguments::real("default-slack", text)?;
+    if slack > 0.0 && slack.is_finite() {
+        Ok(slack)
+    } else {
+        Err(Failure::new(format!("default-slack is {slack}, but has to be 'auto' or more than 0")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_and_slacks_that_mean_nothing_are_refused() {
+        assert_eq!(parse_rate(b"0.01"), Ok(0.01));
+        for text in ["0", "1", "-0.1", "nan", "inf", "", "often"] {
+            assert!(parse_rate(text.as_bytes()).is_err(), "{text}");
+        }
+        assert_eq!(parse_slack(b"AUTO"), Ok(AUTO));
+        assert_eq!(parse_slack(b"0.1"), Ok(0.1));
+        for text in ["0", "-1", "nan", "inf", "", "little"] {
+            assert!(parse_slack(text.as_bytes()).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Why a command is refused.
+
+use std::fmt;
+
+use lately::{ConfigError, SnapshotError};
+
+/// An error reply.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// The server's own words for it.
+    Arity,
+    /// The key holds something else.
+    WrongType,
+    /// Names the argument, the limit and the remedy.
+    Refused(String),
+}
+
+impl Failure {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self::Refused(message.into())
+    }
+
+    pub(crate) fn key_exists() -> Self {
+        Self::new("the key already exists: delete it first, or choose another name")
+    }
+
+    pub(crate) fn no_such_key() -> Self {
+        Self::new("no such key: create a filter with APBF.RESERVE")
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Arity => f.write_str("ERR wrong number of arguments"),
+            Self::WrongType => {
+                f.write_str("WRONGTYPE Operation against a key holding the wrong kind of value")
+            }
+            Self::Refused(message) => write!(f, "ERR {message}"),
+        }
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+impl From<SnapshotError> for Failure {
+    fn from(error: SnapshotError) -> Self {
+        Self::new(error.to_string())
+    }
+}

@@ -1,0 +1,230 @@
+//! What a user asks of a filter, and the plan that keeps it.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use lately::{Builder, Filter, HashFunction, Layout, MAX_WINDOW, Overload, Plan};
+
+use crate::arguments::Arguments;
+use crate::configs;
+use crate::failure::Failure;
+use crate::value::Value;
+
+/// Promises whose plans are remembered: planning takes longer than anything else here.
+const REMEMBERED: usize = 16;
+
+static PLANS: Mutex<Vec<(Promise, Plan)>> = Mutex::new(Vec::new());
+
+/// What was asked for, option by option; the configs say the rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Asked {
+    pub(crate) error_rate: Option<f64>,
+    pub(crate) window: Option<u64>,
+    span_ms: Option<u64>,
+    overload: Option<Overload>,
+    slack: Option<f64>,
+    layout: Option<Layout>,
+    shape: Option<(u32, u32)>,
+    seed: Option<u64>,
+}
+
+impl Asked {
+    /// What RESERVE and PLAN begin with.
+    pub(crate) fn read<T: AsRef<[u8]>>(arguments: &mut Arguments<'_, T>) -> Result<Self, Failure> {
+        let mut asked = Self {
+            error_rate: Some(arguments.real("error_rate")?),
+            window: Some(arguments.number("window", 1..=MAX_WINDOW)?),
+            ..Self::default()
+        };
+        while let Some(word) = arguments.next() {
+            if !asked.read_option(word.as_ref(), arguments)? {
+                let word = crate::arguments::shown(word.as_ref());
+                return Err(Failure::new(format!(
+                    "'{word}' is no option: there are SPAN, OVERLOAD, SLACK, LAYOUT, SHAPE and SEED"
+                )));
+            }
+        }
+        Ok(asked)
+    }
+
+    /// Reads what follows an option's word; `false` if the word is none.
+    pub(crate) fn read_option<T: AsRef<[u8]>>(
+        &mut self,
+        word: &[u8],
+        arguments: &mut Arguments<'_, T>,
+    ) -> Result<bool, Failure> {
+        match word.to_ascii_uppercase().as_slice() {
+            b"SPAN" => put("SPAN", &mut self.span_ms, arguments.number("SPAN", 1..=u64::MAX)?)?,
+            b"OVERLOAD" => {
+                let words = [("RATE", Overload::KeepRate), ("WINDOW", Overload::KeepWindow)];
+                put("OVERLOAD", &mut self.overload, arguments.one_of("OVERLOAD", &words)?)?;
+            }
+            b"SLACK" => put("SLACK", &mut self.slack, arguments.real("SLACK")?)?,
+            b"LAYOUT" => {
+                let words = [("SLICES", Layout::Slices), ("BLOCKS", Layout::Blocks), ("ROWS", Layout::Rows)];
+                put("LAYOUT", &mut self.layout, arguments.one_of("LAYOUT", &words)?)?;
+            }
+            b"SHAPE" => {
+                let k = arguments.number("SHAPE's k", 1..=u32::MAX)?;
+                put("SHAPE", &mut self.shape, (k, arguments.number("SHAPE's l", 1..=u32::MAX)?))?;
+            }
+            b"SEED" => put("SEED", &mut self.seed, arguments.number("SEED", 0..=u64::MAX)?)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// The promise, where something was not asked for by the configs.
+    pub(crate) fn promise(&self) -> Result<Promise, Failure> {
+        if self.overload.is_some() && self.span_ms.is_none() {
+            return Err(Failure::new("OVERLOAD needs SPAN: only a window of time can be overloaded"));
+        }
+        let default = Promise::by_default();
+        Ok(Promise {
+            error_rate: self.error_rate.unwrap_or(default.error_rate),
+            window: self.window.unwrap_or(default.window),
+            span_ms: self.span_ms,
+            overload: self.overload,
+            // With a shape, slack and layout follow from it.
+            slack: self.slack.or(default.slack.filter(|_| self.shape.is_none())),
+            layout: self.layout.or(default.layout.filter(|_| self.shape.is_none())),
+            shape: self.shape,
+        })
+    }
+
+    /// A new filter that keeps the promise, within what a key may take.
+    pub(crate) fn build(&self) -> Result<Box<Value>, Failure> {
+        let plan = self.promise()?.plan()?;
+        check_size(plan.memory_bytes)?;
+        let blueprint = plan.blueprint(HashFunction::Xxh3 { seed: self.seed.unwrap_or(0) });
+        Ok(Value::new(|| Filter::from_blueprint(&blueprint))?)
+    }
+}
+
+/// An option may be given once.
+fn put<T>(name: &str, slot: &mut Option<T>, value: T) -> Result<(), Failure> {
+    if slot.replace(value).is_some() {
+        return Err(Failure::new(format!("{name} is given twice: leave out one")));
+    }
+    Ok(())
+}
+
+/// Whether a key may take so much.
+pub(crate) fn check_size(bytes: u64) -> Result<(), Failure> {
+    let most = configs::max_bytes_per_key();
+    if bytes <= most {
+        return Ok(());
+    }
+    Err(Failure::new(format!(
+        "the filter takes {bytes} bytes, but apbf.max-bytes-per-key is {most}: ask for a smaller window or a higher error rate, or raise the config"
+    )))
+}
+
+/// All that decides a plan.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Promise {
+    error_rate: f64,
+    window: u64,
+    span_ms: Option<u64>,
+    overload: Option<Overload>,
+    slack: Option<f64>,
+    layout: Option<Layout>,
+    shape: Option<(u32, u32)>,
+}
+
+impl Promise {
+    /// What is kept where nothing was asked for.
+    pub(crate) fn by_default() -> Self {
+        Self {
+            error_rate: configs::default_error_rate(),
+            window: configs::default_window(),
+            span_ms: None,
+            overload: None,
+            slack: configs::default_slack(),
+            layout: configs::default_layout(),
+            shape: None,
+        }
+    }
+
+    /// The plan that keeps it, remembered from the last time if it was asked for lately.
+    pub(crate) fn plan(&self) -> Result<Plan, Failure> {
+        // A panic while planning leaves the list as it was.
+        let mut plans = PLANS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let found = plans.iter().position(|(promise, _)| promise == self);
+        let entry = match found {
+            Some(place) => plans.remove(place),
+            None => (*self, self.builder().plan()?),
+        };
+        plans.truncate(REMEMBERED - 1);
+        plans.insert(0, entry);
+        Ok(entry.1)
+    }
+
+    fn builder(&self) -> Builder {
+        let mut builder = Filter::builder().false_positive_rate(self.error_rate);
+        builder = match self.span_ms {
+            Some(span_ms) => builder.time_window(Duration::from_millis(span_ms), self.window),
+            None => builder.window(self.window),
+        };
+        if let Some(overload) = self.overload {
+            builder = builder.overload(overload);
+        }
+        if let Some(slack) = self.slack {
+            builder = builder.max_slack(slack);
+        }
+        if let Some(layout) = self.layout {
+            builder = builder.layout(layout);
+        }
+        if let Some((k, l)) = self.shape {
+            builder = builder.shape(k, l);
+        }
+        builder
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(words: &str) -> Result<Asked, Failure> {
+        let words: Vec<&str> = words.split_whitespace().collect();
+        Asked::read(&mut Arguments::new(&words))
+    }
+
+    #[test]
+    fn options_come_in_any_order_and_case_and_once() {
+        let one = read("0.01 1000 SPAN 60000 OVERLOAD RATE SLACK 0.1 LAYOUT ROWS SHAPE 4 12 SEED 7").unwrap();
+        let other =
+            read("1e-2 1000 seed 7 shape 4 12 layout rows slack .1 overload rate span 60000").unwrap();
+        assert_eq!(one, other);
+        assert_eq!(one.shape, Some((4, 12)));
+        for (words, error) in [
+            ("0.01 1000 SPAN 5 SPAN 6", "SPAN is given twice"),
+            ("0.01 0", "window is '0'"),
+            ("lots 1000", "error_rate is 'lots'"),
+            ("0.01 1000 SPAN", "SPAN needs a value"),
+            ("0.01 1000 SHAPE 4", "SHAPE's l needs a value"),
+            ("0.01 1000 LAYOUT heap", "one of SLICES, BLOCKS, ROWS"),
+            ("0.01 1000 FOREVER", "'FOREVER' is no option"),
+            ("0.01", "window needs a value"),
+        ] {
+            let message = read(words).unwrap_err().to_string();
+            assert!(message.contains(error), "{words}: {message}");
+        }
+        let overload = read("0.01 1000 OVERLOAD RATE").unwrap().promise().unwrap_err();
+        assert!(overload.to_string().contains("OVERLOAD needs SPAN"));
+    }
+
+    #[test]
+    fn a_plan_is_the_library_s_and_is_remembered() {
+        let promise = read("0.01 1000 SPAN 60000").unwrap().promise().unwrap();
+        let expected = Filter::builder()
+            .time_window(Duration::from_secs(60), 1000)
+            .false_positive_rate(0.01)
+            .plan()
+            .unwrap();
+        assert_eq!(promise.plan(), Ok(expected));
+        assert_eq!(promise.plan(), Ok(expected));
+        assert!(read("2 1000").unwrap().promise().unwrap().plan().is_err());
+    }
+}

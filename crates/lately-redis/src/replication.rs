@@ -1,0 +1,65 @@
+//! What replicas and the append-only file are sent. Nothing of it depends on a clock, a config or a planner.
+//!
+//! ```text
+//! created                      APBF.CREATE key blueprint                       the dimensions, not the promise
+//! a count window changes       the command itself, or APBF.MADD / APBF.MADDNX  inserts alone decide
+//! a time window changes        APBF.APPLY key now_ms EVERY|FIRST item ...      the primary's clock is data
+//! ```
+
+use std::ffi::CStr;
+
+use crate::server::{Argument, Call};
+use crate::value::Value;
+
+pub(crate) const CREATE: &CStr = c"apbf.create";
+pub(crate) const PATCH: &CStr = c"apbf.patch";
+pub(crate) const APPLY: &CStr = c"apbf.apply";
+pub(crate) const MADD: &CStr = c"apbf.madd";
+pub(crate) const MADDNX: &CStr = c"apbf.maddnx";
+
+/// Which sightings of an item are inserted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refresh {
+    /// Every one: an item is new again when it was silent for the window.
+    Every,
+    /// The first: an item is new about once per window.
+    First,
+}
+
+impl Refresh {
+    pub(crate) const WORDS: [(&'static str, Self); 2] = [("EVERY", Self::Every), ("FIRST", Self::First)];
+
+    fn word(self) -> &'static CStr {
+        match self {
+            Self::Every => c"EVERY",
+            Self::First => c"FIRST",
+        }
+    }
+
+    fn command(self) -> &'static CStr {
+        match self {
+            Self::Every => MADD,
+            Self::First => MADDNX,
+        }
+    }
+}
+
+pub(crate) fn created(call: &Call<'_>, key: &Argument, value: &Value) {
+    call.replicate_bytes(CREATE, key, &value.filter.blueprint());
+}
+
+/// Items were added. `is_plain`: the command that did it says so itself.
+pub(crate) fn added(
+    call: &Call<'_>,
+    key: &Argument,
+    items: &[Argument],
+    refresh: Refresh,
+    now_ms: Option<u64>,
+    is_plain: bool,
+) {
+    match now_ms {
+        Some(now_ms) => call.replicate_items_at(APPLY, key, now_ms, refresh.word(), items),
+        None if is_plain => call.replicate_verbatim(),
+        None => call.replicate_items(refresh.command(), key, items),
+    }
+}

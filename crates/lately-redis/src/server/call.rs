@@ -1,0 +1,146 @@
+//! A command that a client has sent.
+
+use std::ffi::{CStr, c_int};
+use std::slice;
+
+use valkey_module::raw;
+
+use super::{KeyUse, OK, Parameter, Reply, api, guarded};
+use crate::failure::Failure;
+
+/// A command of the module.
+pub(crate) trait Command {
+    const NAME: &'static CStr;
+    const SUMMARY: &'static CStr;
+    const COMPLEXITY: &'static CStr = c"O(1)";
+    /// As the server wants it: `write`, `readonly`, `deny-oom`, `fast`.
+    const FLAGS: &'static CStr;
+    /// Arguments with the name; at least so many if negative.
+    const ARITY: c_int;
+    /// What is done to the key, which is the first argument; `None` if there is none.
+    const KEY: Option<KeyUse>;
+    const PARAMETERS: &'static [Parameter];
+
+    fn run(call: &Call<'_>) -> Result<Reply, Failure>;
+}
+
+/// An argument: any bytes.
+#[repr(transparent)]
+pub(crate) struct Argument(pub(super) *mut raw::RedisModuleString);
+
+impl AsRef<[u8]> for Argument {
+    fn as_ref(&self) -> &[u8] {
+        let mut len = 0;
+        // SAFETY: a string of the server's, which lives as long as the call that borrows it; its bytes do not move.
+        unsafe {
+            let bytes = api!(RedisModule_StringPtrLen(self.0, &raw mut len));
+            slice::from_raw_parts(bytes.cast(), len)
+        }
+    }
+}
+
+/// A running command: its arguments, and what the server does for it.
+pub(crate) struct Call<'a> {
+    pub(super) ctx: *mut raw::RedisModuleCtx,
+    /// The command's name and its arguments.
+    words: &'a [Argument],
+}
+
+impl<'a> Call<'a> {
+    /// All arguments after the name.
+    pub(crate) fn arguments(&self) -> &'a [Argument] {
+        self.words.get(1..).unwrap_or_default()
+    }
+
+    /// The first argument, which the server knows to be a key, and all after it.
+    pub(crate) fn key_and_rest(&self) -> Result<(&'a Argument, &'a [Argument]), Failure> {
+        self.arguments().split_first().ok_or(Failure::Arity)
+    }
+
+    /// The key and exactly `N` arguments.
+    pub(crate) fn key_and<const N: usize>(&self) -> Result<(&'a Argument, &'a [Argument; N]), Failure> {
+        let (key, rest) = self.key_and_rest()?;
+        Ok((key, rest.try_into().map_err(|_| Failure::Arity)?))
+    }
+
+    /// Whether a primary or the append-only file sends this, which has happened already, and not a client.
+    pub(crate) fn is_replayed(&self) -> bool {
+        // SAFETY: the context is that of the running command.
+        let flags = unsafe { api!(RedisModule_GetContextFlags(self.ctx)) }.cast_unsigned();
+        flags & (raw::REDISMODULE_CTX_FLAGS_REPLICATED | raw::REDISMODULE_CTX_FLAGS_LOADING) != 0
+    }
+
+    /// Sends the command as it is to replicas and the append-only file.
+    pub(crate) fn replicate_verbatim(&self) {
+        // SAFETY: the context is that of the running command.
+        unsafe { api!(RedisModule_ReplicateVerbatim(self.ctx)) };
+    }
+
+    /// Sends a command with a key and bytes.
+    pub(crate) fn replicate_bytes(&self, command: &CStr, key: &Argument, bytes: &[u8]) {
+        // SAFETY: the format says what follows: a string, and bytes with their length.
+        unsafe {
+            api!(RedisModule_Replicate(
+                self.ctx,
+                command.as_ptr(),
+                c"sb".as_ptr(),
+                key.0,
+                bytes.as_ptr(),
+                bytes.len(),
+            ));
+        }
+    }
+
+    /// Sends a command with a key and items.
+    pub(crate) fn replicate_items(&self, command: &CStr, key: &Argument, items: &[Argument]) {
+        // SAFETY: the format says what follows: a string, and an array of strings with its length, which is only read.
+        unsafe {
+            api!(RedisModule_Replicate(
+                self.ctx,
+                command.as_ptr(),
+                c"sv".as_ptr(),
+                key.0,
+                items.as_ptr(),
+                items.len(),
+            ));
+        }
+    }
+
+    /// Sends a command with a key, a number, a word and items.
+    pub(crate) fn replicate_items_at(
+        &self,
+        command: &CStr,
+        key: &Argument,
+        number: u64,
+        word: &CStr,
+        items: &[Argument],
+    ) {
+        // SAFETY: the format says what follows: a string, a number, a C string, and an array of strings with its length.
+        unsafe {
+            api!(RedisModule_Replicate(
+                self.ctx,
+                command.as_ptr(),
+                c"slcv".as_ptr(),
+                key.0,
+                number.cast_signed(),
+                word.as_ptr(),
+                items.as_ptr(),
+                items.len(),
+            ));
+        }
+    }
+}
+
+/// What the server calls.
+pub(super) extern "C" fn execute<C: Command>(
+    ctx: *mut raw::RedisModuleCtx,
+    argv: *mut *mut raw::RedisModuleString,
+    argc: c_int,
+) -> c_int {
+    // SAFETY: the server hands over `argc` strings that live as long as the command runs; `Argument` is one of them.
+    let words = unsafe { slice::from_raw_parts(argv.cast::<Argument>(), usize::try_from(argc).unwrap_or(0)) };
+    let result = guarded(|| C::run(&Call { ctx, words }));
+    let failed = || Err(Failure::new("the module failed at this command; the server's log may say why"));
+    super::reply::send(ctx, result.unwrap_or_else(failed));
+    OK
+}

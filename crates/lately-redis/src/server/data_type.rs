@@ -1,0 +1,259 @@
+//! The data type, as the server calls it: every callback ends in `crate::data_type`.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ptr;
+use std::slice;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use valkey_module::raw;
+
+use super::call::Argument;
+use super::loading::{Loading, Refused};
+use super::{api, guarded};
+use crate::data_type::{self, ENCODING, LoadFailure};
+use crate::value::Value;
+
+/// Exactly nine characters; part of every RDB file.
+const NAME: &CStr = c"apbf-late";
+/// That of Redis 7.0.
+const METHODS_VERSION: u64 = 4;
+
+static FILTER_TYPE: AtomicPtr<raw::RedisModuleType> = AtomicPtr::new(ptr::null_mut());
+
+pub(super) fn filter_type() -> *mut raw::RedisModuleType {
+    FILTER_TYPE.load(Ordering::Relaxed)
+}
+
+impl Loading {
+    pub(crate) fn data_type(&self) -> Result<(), Refused> {
+        let mut methods = raw::RedisModuleTypeMethods {
+            version: METHODS_VERSION,
+            rdb_load: Some(rdb_load),
+            rdb_save: Some(rdb_save),
+            aof_rewrite: Some(aof_rewrite),
+            mem_usage: Some(mem_usage),
+            digest: Some(digest),
+            free: Some(free),
+            aux_load: None,
+            aux_save: None,
+            aux_save_triggers: 0,
+            free_effort: Some(free_effort),
+            unlink: None,
+            copy: Some(copy),
+            defrag: None,
+            mem_usage2: None,
+            free_effort2: None,
+            unlink2: None,
+            copy2: None,
+            aux_save2: None,
+        };
+        // SAFETY: the server copies the methods.
+        let created =
+            unsafe { api!(RedisModule_CreateDataType(self.ctx, NAME.as_ptr(), ENCODING, &raw mut methods)) };
+        FILTER_TYPE.store(created, Ordering::Relaxed);
+        if created.is_null() { Err(Refused) } else { Ok(()) }
+    }
+}
+
+/// # Safety
+/// `value` is one of our type, alive, which nobody writes meanwhile.
+unsafe fn value<'a>(value: *const c_void) -> &'a Value {
+    // SAFETY: as the caller promises.
+    unsafe { &*value.cast::<Value>() }
+}
+
+fn handed_over(value: Option<Box<Value>>) -> *mut c_void {
+    value.map_or(ptr::null_mut(), |value| Box::into_raw(value).cast())
+}
+
+/// An RDB file, or what RESTORE was given, being read.
+pub(crate) struct Loader {
+    io: *mut raw::RedisModuleIO,
+    /// What of the newest string has not been handed out.
+    piece: LoadedString,
+}
+
+/// A string from the server's allocator.
+struct LoadedString {
+    start: *mut c_char,
+    len: usize,
+    taken: usize,
+}
+
+impl Drop for LoadedString {
+    fn drop(&mut self) {
+        // SAFETY: from the server's allocator, or null, which is ignored.
+        unsafe { api!(RedisModule_Free(self.start.cast())) };
+    }
+}
+
+impl Loader {
+    fn check(&self) -> Result<(), LoadFailure> {
+        // SAFETY: the file is being read.
+        if unsafe { api!(RedisModule_IsIOError(self.io)) } == 0 { Ok(()) } else { Err(LoadFailure::Io) }
+    }
+
+    pub(crate) fn number(&mut self) -> Result<u64, LoadFailure> {
+        // SAFETY: as above.
+        let number = unsafe { api!(RedisModule_LoadUnsigned(self.io)) };
+        self.check().map(|()| number)
+    }
+
+    /// The next bytes of the strings that follow each other.
+    pub(crate) fn fill(&mut self, mut bytes: &mut [u8]) -> Result<(), LoadFailure> {
+        while !bytes.is_empty() {
+            if self.piece.taken == self.piece.len {
+                self.next_string()?;
+            }
+            let count = bytes.len().min(self.piece.len - self.piece.taken);
+            // SAFETY: the string has `len` bytes, of which `taken` were handed out.
+            let piece =
+                unsafe { slice::from_raw_parts(self.piece.start.add(self.piece.taken).cast(), count) };
+            let (head, rest) = bytes.split_at_mut(count);
+            head.copy_from_slice(piece);
+            self.piece.taken += count;
+            bytes = rest;
+        }
+        Ok(())
+    }
+
+    fn next_string(&mut self) -> Result<(), LoadFailure> {
+        let mut len = 0;
+        // SAFETY: the file is being read; the string is ours to free.
+        let start = unsafe { api!(RedisModule_LoadStringBuffer(self.io, &raw mut len)) };
+        self.piece = LoadedString { start, len, taken: 0 };
+        self.check()?;
+        // An empty one would never end.
+        if start.is_null() || len == 0 { Err(LoadFailure::Io) } else { Ok(()) }
+    }
+}
+
+unsafe extern "C" fn rdb_load(io: *mut raw::RedisModuleIO, encoding: c_int) -> *mut c_void {
+    let loaded = guarded(|| {
+        let piece = LoadedString { start: ptr::null_mut(), len: 0, taken: 0 };
+        data_type::load(&mut Loader { io, piece }, encoding)
+    });
+    let failure = match loaded {
+        Some(Ok(value)) => return handed_over(Some(value)),
+        Some(Err(failure)) => failure.to_string(),
+        None => "the module failed".into(),
+    };
+    let message = CString::new(failure).unwrap_or_default();
+    // SAFETY: the format takes one C string, which is given.
+    unsafe {
+        let format = c"a filter cannot be loaded: %s".as_ptr();
+        api!(RedisModule_LogIOError(io, c"warning".as_ptr(), format, message.as_ptr()));
+    }
+    ptr::null_mut()
+}
+
+/// An RDB file, or what DUMP gives, being written.
+pub(crate) struct Saver(*mut raw::RedisModuleIO);
+
+impl Saver {
+    pub(crate) fn number(&mut self, number: u64) {
+        // SAFETY: the file is being written.
+        unsafe { api!(RedisModule_SaveUnsigned(self.0, number)) };
+    }
+
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        // SAFETY: as above; the server copies the bytes.
+        unsafe { api!(RedisModule_SaveStringBuffer(self.0, bytes.as_ptr().cast(), bytes.len())) };
+    }
+}
+
+unsafe extern "C" fn rdb_save(io: *mut raw::RedisModuleIO, filter: *mut c_void) {
+    // SAFETY: the server hands over a value of our type, and waits.
+    guarded(|| data_type::save(unsafe { value(filter) }, &mut Saver(io)));
+}
+
+/// An append-only file that is written anew.
+pub(crate) struct AofWriter {
+    io: *mut raw::RedisModuleIO,
+    key: Argument,
+}
+
+impl AofWriter {
+    /// A command with the key and bytes.
+    pub(crate) fn command(&mut self, name: &CStr, bytes: &[u8]) {
+        // SAFETY: the format says what follows: a string, and bytes with their length.
+        unsafe {
+            api!(RedisModule_EmitAOF(
+                self.io,
+                name.as_ptr(),
+                c"sb".as_ptr(),
+                self.key.0,
+                bytes.as_ptr(),
+                bytes.len(),
+            ));
+        }
+    }
+
+    /// A command with the key, a number and bytes.
+    pub(crate) fn command_at(&mut self, name: &CStr, number: u64, bytes: &[u8]) {
+        // SAFETY: the format says what follows: a string, a number, and bytes with their length.
+        unsafe {
+            api!(RedisModule_EmitAOF(
+                self.io,
+                name.as_ptr(),
+                c"slb".as_ptr(),
+                self.key.0,
+                number.cast_signed(),
+                bytes.as_ptr(),
+                bytes.len(),
+            ));
+        }
+    }
+}
+
+unsafe extern "C" fn aof_rewrite(
+    io: *mut raw::RedisModuleIO,
+    key: *mut raw::RedisModuleString,
+    filter: *mut c_void,
+) {
+    // SAFETY: the server hands over a value of our type, and waits.
+    guarded(|| data_type::rewrite(unsafe { value(filter) }, &mut AofWriter { io, key: Argument(key) }));
+}
+
+/// What `DEBUG DIGEST` adds up.
+pub(crate) struct Digest(*mut raw::RedisModuleDigest);
+
+impl Digest {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        // SAFETY: the digest is being made.
+        unsafe { api!(RedisModule_DigestAddStringBuffer(self.0, bytes.as_ptr().cast(), bytes.len())) };
+    }
+}
+
+unsafe extern "C" fn digest(digest: *mut raw::RedisModuleDigest, filter: *mut c_void) {
+    // SAFETY: the server hands over a value of our type, and waits; then the digest of this value ends.
+    unsafe {
+        guarded(|| data_type::digest(value(filter), &mut Digest(digest)));
+        api!(RedisModule_DigestEndSequence(digest));
+    }
+}
+
+unsafe extern "C" fn mem_usage(filter: *const c_void) -> usize {
+    // SAFETY: the server hands over a value of our type.
+    unsafe { value(filter) }.allocated_bytes()
+}
+
+unsafe extern "C" fn free_effort(_key: *mut raw::RedisModuleString, filter: *const c_void) -> usize {
+    // SAFETY: as above.
+    data_type::free_effort(unsafe { value(filter) })
+}
+
+/// From the server's own thread or, if it is much, from another.
+unsafe extern "C" fn free(filter: *mut c_void) {
+    // SAFETY: made by `Box::into_raw`, and the server has no other pointer to it.
+    guarded(|| drop(unsafe { Box::from_raw(filter.cast::<Value>()) }));
+}
+
+unsafe extern "C" fn copy(
+    _from: *mut raw::RedisModuleString,
+    _to: *mut raw::RedisModuleString,
+    filter: *const c_void,
+) -> *mut c_void {
+    // SAFETY: the server hands over a value of our type, and waits.
+    handed_over(guarded(|| unsafe { value(filter) }.copy()).flatten())
+}

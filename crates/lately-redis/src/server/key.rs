@@ -1,0 +1,109 @@
+//! A key that a command looks into or writes.
+
+use std::ffi::{CStr, c_int};
+use std::ptr::NonNull;
+
+use valkey_module::raw;
+
+use super::call::{Argument, Call};
+use super::{OK, api, data_type};
+use crate::failure::Failure;
+use crate::value::Value;
+
+/// The type of a key that is not there.
+const EMPTY: c_int = raw::REDISMODULE_KEYTYPE_EMPTY as c_int;
+
+/// An open key.
+struct Open(*mut raw::RedisModuleKey);
+
+impl Open {
+    fn new(call: &Call<'_>, name: &Argument, mode: u32) -> Self {
+        // SAFETY: context and name are those of the running command.
+        Self(unsafe { api!(RedisModule_OpenKey(call.ctx, name.0, mode.cast_signed())) })
+    }
+
+    /// What is stored: `None` if nothing is.
+    fn value(&self) -> Result<Option<NonNull<Value>>, Failure> {
+        // SAFETY: the key is open (or null, for which both functions say "empty"); a value of our type is a `Value`.
+        unsafe {
+            if api!(RedisModule_KeyType(self.0)) == EMPTY {
+                return Ok(None);
+            }
+            if api!(RedisModule_ModuleTypeGetType(self.0)) != data_type::filter_type() {
+                return Err(Failure::WrongType);
+            }
+            Ok(NonNull::new(api!(RedisModule_ModuleTypeGetValue(self.0)).cast()))
+        }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        // SAFETY: opened by `new`, and not used afterwards. Null is ignored.
+        unsafe { api!(RedisModule_CloseKey(self.0)) };
+    }
+}
+
+/// A key open for reading.
+pub(crate) struct ReadKey(Open);
+
+impl Call<'_> {
+    pub(crate) fn open(&self, name: &Argument) -> ReadKey {
+        ReadKey(Open::new(self, name, raw::REDISMODULE_READ))
+    }
+
+    pub(crate) fn open_to_write<'a>(&'a self, name: &'a Argument) -> Key<'a> {
+        let mode = raw::REDISMODULE_READ | raw::REDISMODULE_WRITE;
+        Key { open: Open::new(self, name, mode), call: self, name }
+    }
+}
+
+impl ReadKey {
+    pub(crate) fn value(&self) -> Result<Option<&Value>, Failure> {
+        // SAFETY: the server runs one command at a time, and the value lives as long as its key is open.
+        Ok(self.0.value()?.map(|value| unsafe { value.as_ref() }))
+    }
+}
+
+/// A key open for writing.
+pub(crate) struct Key<'a> {
+    open: Open,
+    call: &'a Call<'a>,
+    name: &'a Argument,
+}
+
+impl Key<'_> {
+    pub(crate) fn value(&mut self) -> Result<Option<&mut Value>, Failure> {
+        // SAFETY: as for reading, and nobody else has the key.
+        Ok(self.open.value()?.map(|mut value| unsafe { value.as_mut() }))
+    }
+
+    /// Stores a value where nothing is.
+    pub(crate) fn set(&mut self, value: Box<Value>) -> Result<&mut Value, Failure> {
+        let value = Box::into_raw(value);
+        // SAFETY: the key is open for writing; the value is the server's from now on, or ours again if it is refused.
+        unsafe {
+            let stored =
+                api!(RedisModule_ModuleTypeSetValue(self.open.0, data_type::filter_type(), value.cast()));
+            if stored == OK {
+                return Ok(&mut *value);
+            }
+            drop(Box::from_raw(value));
+        }
+        Err(Failure::new("the server did not store the key"))
+    }
+
+    /// Tells those who watch the key, and those who listen, that it has changed.
+    pub(crate) fn has_changed(&self, event: &CStr) {
+        // SAFETY: context and name are those of the running command.
+        unsafe {
+            api!(RedisModule_SignalModifiedKey(self.call.ctx, self.name.0));
+            api!(RedisModule_NotifyKeyspaceEvent(
+                self.call.ctx,
+                raw::REDISMODULE_NOTIFY_MODULE,
+                event.as_ptr(),
+                self.name.0,
+            ));
+        }
+    }
+}

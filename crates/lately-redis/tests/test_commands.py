@@ -1,0 +1,255 @@
+"""Every command, its replies, and both versions of the protocol."""
+
+import pytest
+import redis
+
+from conftest import info, items, named
+
+
+def test_add_says_what_is_new_and_every_sighting_refreshes(client):
+    assert client.execute_command("APBF.RESERVE", "f", 0.001, 1000) == b"OK"
+    assert client.execute_command("APBF.ADD", "f", "a") == 1
+    assert client.execute_command("APBF.ADD", "f", "a") == 0
+    assert client.execute_command("APBF.MADD", "f", "a", "b", "b", "c") == [0, 1, 0, 1]
+    assert info(client, "f")["inserts"] == 6
+
+
+def test_addnx_does_not_refresh(client):
+    client.execute_command("APBF.RESERVE", "f", 0.001, 1000)
+    assert client.execute_command("APBF.ADDNX", "f", "a") == 1
+    assert client.execute_command("APBF.ADDNX", "f", "a") == 0
+    assert client.execute_command("APBF.MADDNX", "f", "a", "b", "b", "c") == [0, 1, 0, 1]
+    assert info(client, "f")["inserts"] == 3
+
+
+def test_exists(client):
+    assert client.execute_command("APBF.EXISTS", "missing", "a") == 0
+    assert client.execute_command("APBF.MEXISTS", "missing", "a", "b") == [0, 0]
+    client.execute_command("APBF.MADD", "f", "a", "b")
+    assert client.execute_command("APBF.EXISTS", "f", "a") == 1
+    assert client.execute_command("APBF.EXISTS", "f", "c") == 0
+    assert client.execute_command("APBF.MEXISTS", "f", "a", "c", "b") == [1, 0, 1]
+    assert client.exists("missing") == 0, "asking creates nothing"
+
+
+def test_items_are_any_bytes(client):
+    strange = [b"", b"\0", bytes(range(256)), b"\r\n", b"x" * 1_000_000]
+    assert client.execute_command("APBF.MADD", "f", *strange) == [1] * 5
+    assert client.execute_command("APBF.MEXISTS", "f", *strange) == [1] * 5
+    assert client.execute_command("APBF.MEXISTS", "f", b"\0\0", b"\n") == [0, 0]
+    client.execute_command("APBF.ADD", b"key \0 \xff", "a")
+    assert client.execute_command("APBF.EXISTS", b"key \0 \xff", "a") == 1
+
+
+def test_a_missing_key_is_created_with_the_defaults(client):
+    client.execute_command("APBF.ADD", "f", "a")
+    assert info(client, "f")["window"] == 100_000
+    assert float(info(client, "f")["error_rate"]) <= 0.001
+    assert client.type("f") == b"apbf-late"
+
+
+def test_insert_creates_as_asked(client):
+    add = lambda key, *rest: client.execute_command("APBF.INSERT", key, *rest)
+    assert add("f", "ERROR", 0.01, "WINDOW", 500, "SPAN", 60_000, "SLACK", 0.5, "LAYOUT", "slices", "ITEMS", "a", "b", "a") == [1, 1, 0]
+    made = info(client, "f")
+    assert (made["window"], made["span_ms"], made["layout"]) == (500, 60_000, b"slices")
+    assert float(made["error_rate"]) <= 0.01 and float(made["slack"]) <= 0.5
+    assert add("f", "NX", "ITEMS", "a", "c") == [0, 1]
+    assert info(client, "f")["inserts"] == 4
+    assert add("f", "NOCREATE", "ITEMS", "d") == [1]
+    assert add("f", "WINDOW", 9_000, "ITEMS", "e") == [1], "the options of a filter that is there stay as they are"
+    assert info(client, "f")["window"] == 500
+    with pytest.raises(redis.ResponseError, match="no such key"):
+        add("missing", "NOCREATE", "ITEMS", "a")
+    assert add("items", "ITEMS", "ITEMS", "NX", "ERROR") == [1, 1, 1], "after ITEMS everything is an item"
+    assert client.execute_command("APBF.MEXISTS", "items", "NX", "ERROR") == [1, 1]
+
+
+def test_reserve_with_every_option(client):
+    client.execute_command(
+        "APBF.RESERVE", "f", "1e-3", 7000, "SPAN", 90_000, "OVERLOAD", "RATE", "SLACK", 0.3, "LAYOUT", "BLOCKS", "SEED", 5)
+    made = info(client, "f")
+    assert (made["window"], made["span_ms"], made["overload"], made["layout"]) == (7000, 90_000, b"rate", b"blocks")
+    client.execute_command("APBF.RESERVE", "g", 0.01, 1000, "SHAPE", 4, 12, "LAYOUT", "ROWS")
+    assert info(client, "g")["shape"].startswith(b"k=4 l=12, rows")
+
+
+def test_the_seed_decides_the_bits(client):
+    for key, seed in (("a", 1), ("b", 1), ("c", 2)):
+        client.execute_command("APBF.RESERVE", key, 0.01, 100, "SEED", seed)
+        client.execute_command("APBF.MADD", key, *items(0, 50))
+    digests = [client.execute_command("DEBUG", "DIGEST-VALUE", key)[0] for key in "abc"]
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_age(client):
+    client.execute_command("APBF.RESERVE", "f", 1e-6, 1000)
+    client.execute_command("APBF.ADD", "f", "first")
+    client.execute_command("APBF.MADD", "f", *items(0, 300))
+    least, most = client.execute_command("APBF.AGE", "f", "first")
+    assert least <= 300 <= most <= 600
+    assert client.execute_command("APBF.AGE", "f", "never") is None
+    assert client.execute_command("APBF.AGE", "missing", "a") is None
+    client.execute_command("APBF.INSERT", "t", "SPAN", 60_000, "ITEMS", "a")
+    age = client.execute_command("APBF.AGE", "t", "a")
+    assert len(age) == 4 and age[:2] == [0, 0] and age[2] <= age[3] <= 60_000
+
+
+def test_card_estimates_the_items_of_the_window(client):
+    assert client.execute_command("APBF.CARD", "missing") == 0
+    for window, inserted in ((10_000, 5_000), (1_000_000, 400_000)):
+        client.execute_command("APBF.RESERVE", f"f{window}", 0.001, window)
+        for first in range(0, inserted, 10_000):
+            client.execute_command("APBF.MADD", f"f{window}", *items(first, min(10_000, inserted)))
+        card = client.execute_command("APBF.CARD", f"f{window}")
+        # About 20 000 of the items fall into the sample of the larger, so 1 / sqrt(20 000) is 0.7%; five times that.
+        assert abs(card - inserted) <= 0.04 * inserted
+
+
+def test_info_has_all_fields_and_each_alone(client):
+    client.execute_command("APBF.INSERT", "f", "WINDOW", 1000, "SPAN", 60_000, "ITEMS", *items(0, 100))
+    fields = info(client, "f")
+    assert list(fields) == [
+        "window", "span_ms", "overload", "error_rate", "slack", "layout", "shape", "items_per_generation",
+        "guaranteed_window", "memory_bytes", "bits_per_item", "allocated_bytes", "inserts", "generation", "fills",
+        "estimated_error_rate", "estimated_items", "latest_ms", "backward_steps", "overloaded_generations"]
+    for name in ("window", "inserts", "memory_bytes", "shape", "overload"):
+        assert client.execute_command("APBF.INFO", "f", name.upper()) == fields[name]
+    assert 90 <= fields["estimated_items"] <= 110
+    assert 0 < max(map(float, fields["fills"])) < 1
+
+
+def test_plan_says_what_reserve_builds(client):
+    options = ("0.002", 5000, "SPAN", 30_000, "SLACK", "0.15")
+    plan = named(client.execute_command("APBF.PLAN", *options))
+    assert client.keys() == []
+    client.execute_command("APBF.RESERVE", "f", *options)
+    made = info(client, "f")
+    for name, value in plan.items():
+        assert made[name] == value
+    assert float(plan["error_rate"]) <= 0.002 and float(plan["slack"]) <= 0.15
+
+
+def test_both_versions_of_the_protocol(server):
+    older, newer = server.connect(protocol=2), server.connect(protocol=3)
+    older.execute_command("APBF.MADD", "f", "a", "b")
+    assert isinstance(older.execute_command("APBF.INFO", "f"), list)
+    described = newer.execute_command("APBF.INFO", "f")
+    assert isinstance(described, dict) and isinstance(described[b"error_rate"], float)
+    assert described[b"span_ms"] is None
+    assert info(older, "f")["inserts"] == info(newer, "f")["inserts"] == 2
+    assert newer.execute_command("APBF.MEXISTS", "f", "a", "c") == [1, 0]
+    assert newer.execute_command("APBF.AGE", "f", "c") is None
+    assert isinstance(newer.execute_command("APBF.PLAN", 0.01, 100), dict)
+
+
+def test_transactions_and_scripts(client):
+    transaction = client.pipeline(transaction=True)
+    transaction.execute_command("APBF.RESERVE", "f", 0.01, 100)
+    transaction.execute_command("APBF.ADD", "f", "a")
+    transaction.execute_command("APBF.ADD", "f", "a")
+    assert transaction.execute() == [b"OK", 1, 0]
+    script = "return {redis.call('APBF.ADD', KEYS[1], 'b'), redis.call('APBF.EXISTS', KEYS[1], 'a')}"
+    assert client.eval(script, 1, "f") == [1, 1]
+
+
+def test_who_watches_a_key_is_told_of_changes_and_only_of_those(server):
+    client, watcher = server.client, server.connect()
+    client.execute_command("APBF.ADDNX", "f", "a")
+
+    def survives(command):
+        with watcher.pipeline() as pipeline:
+            pipeline.watch("f")
+            client.execute_command(*command)
+            pipeline.multi()
+            pipeline.ping()
+            try:
+                return bool(pipeline.execute())
+            except redis.WatchError:
+                return False
+
+    assert survives(("APBF.EXISTS", "f", "a"))
+    assert survives(("APBF.ADDNX", "f", "a")), "a repeat changes nothing"
+    assert not survives(("APBF.ADDNX", "f", "b"))
+    assert not survives(("APBF.ADD", "f", "a"))
+
+
+def test_keyspace_events(server):
+    client = server.client
+    client.config_set("notify-keyspace-events", "KEA")
+    listener = server.connect().pubsub()
+    listener.psubscribe("__keyspace@0__:f")
+    listener.get_message(timeout=5)
+    client.execute_command("APBF.RESERVE", "f", 0.01, 100)
+    client.execute_command("APBF.ADD", "f", "a")
+    client.execute_command("APBF.ADDNX", "f", "a")
+    snapshot = client.execute_command("APBF.SNAPSHOT", "f")
+    client.delete("f")
+    client.execute_command("APBF.LOAD", "f", snapshot)
+    heard = [listener.get_message(timeout=5)["data"] for _ in range(4)]
+    client.config_set("notify-keyspace-events", "")
+    assert heard == [b"apbf.reserve", b"apbf.add", b"del", b"apbf.load"]
+
+
+def test_keys_are_keys_like_any_other(client):
+    client.execute_command("APBF.MADD", "f", "a", "b")
+    client.rename("f", "g")
+    assert client.execute_command("APBF.EXISTS", "g", "a") == 1
+    assert client.copy("g", "h")
+    client.execute_command("APBF.ADD", "h", "c")
+    assert client.execute_command("APBF.MEXISTS", "g", "b", "c") == [1, 0], "a copy is its own"
+    client.pexpire("g", 1)
+    while client.exists("g"):
+        pass
+    assert client.execute_command("APBF.EXISTS", "g", "a") == 0
+    assert client.execute_command("APBF.ADD", "g", "a") == 1
+    client.move("h", 1)
+    assert client.exists("h") == 0
+    assert client.object("encoding", "g") is not None
+
+
+def test_defaults_are_configs(server):
+    client = server.client
+    before = client.config_get("apbf.*")
+    assert before == {
+        "apbf.default-window": "100000", "apbf.default-error-rate": "0.001", "apbf.default-slack": "auto",
+        "apbf.default-layout": "auto", "apbf.max-bytes-per-key": str(512 << 20)}
+    changed = {
+        "apbf.default-window": 2000, "apbf.default-error-rate": "0.02", "apbf.default-slack": "0.4",
+        "apbf.default-layout": "blocks"}
+    client.config_set("apbf.max-bytes-per-key", "100mb")
+    for name, value in changed.items():
+        client.config_set(name, value)
+    assert client.config_get("apbf.max-bytes-per-key") == {"apbf.max-bytes-per-key": str(100 << 20)}
+    client.execute_command("APBF.ADD", "f", "a")
+    made = info(client, "f")
+    for name, value in before.items():
+        client.config_set(name, value)
+    assert (made["window"], made["layout"]) == (2000, b"blocks")
+    assert 0.001 < float(made["error_rate"]) <= 0.02 and float(made["slack"]) <= 0.4
+
+
+def test_configs_come_from_the_command_line_and_survive_a_rewrite(servers, tmp_path):
+    file = tmp_path / "server.conf"
+    file.write_text("")
+    server = servers("--apbf.default-window", 1234, "--apbf.default-error-rate", "0.05")
+    server.client.execute_command("APBF.ADD", "f", "a")
+    assert info(server.client, "f")["window"] == 1234
+    assert 0.01 < float(info(server.client, "f")["error_rate"]) <= 0.05
+
+
+def test_the_info_section(server):
+    client = server.client
+    read = lambda: {name: value for name, value in client.info("apbf").items() if name.startswith("apbf_")}
+    before = read()
+    assert (before["apbf_keys"], before["apbf_memory_bytes"]) == (0, 0)
+    client.execute_command("APBF.MADD", "f", "a", "b", "a")
+    client.execute_command("APBF.EXISTS", "f", "a")
+    client.execute_command("APBF.ADD", "g", "a")
+    after = read()
+    assert after["apbf_keys"] == 2
+    assert after["apbf_memory_bytes"] == sum(info(client, key)["allocated_bytes"] for key in "fg")
+    assert after["apbf_inserts"] - before["apbf_inserts"] == 4
+    assert after["apbf_hits"] - before["apbf_hits"] == 2
+    assert {"apbf_overloaded_generations", "apbf_backward_steps"} <= set(after)
+    assert any(key == "apbf_keys" for key in client.info("everything"))

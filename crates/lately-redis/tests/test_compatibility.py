@@ -1,0 +1,70 @@
+"""One snapshot format: the command line's states load here, ours open there; and from one kind of server to the other."""
+
+import json
+import subprocess
+
+from conftest import BINARIES, LATELY, info, items
+
+
+def lately(*arguments, stdin=""):
+    return subprocess.run([LATELY, *map(str, arguments)], input=stdin, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_state_of_the_command_line_goes_on_here(server, tmp_path):
+    client, state = server.client, tmp_path / "seen.lately"
+    lines = items(0, 3000)
+    lately("dedup", "--window", 1000, "--state", state, stdin="\n".join(lines) + "\n")
+    assert client.execute_command("APBF.LOAD", "f", state.read_bytes()) == b"OK"
+    assert client.execute_command("APBF.MEXISTS", "f", *lines[-1000:]) == [1] * 1000
+    assert info(client, "f")["inserts"] == 3000
+    assert client.execute_command("APBF.SNAPSHOT", "f") == state.read_bytes()
+
+
+def test_a_filter_from_here_goes_on_on_the_command_line(server, tmp_path):
+    client, state = server.client, tmp_path / "from-server.lately"
+    client.execute_command("APBF.RESERVE", "f", 1e-6, 500)
+    client.execute_command("APBF.MADD", "f", *items(0, 700))
+    state.write_bytes(client.execute_command("APBF.SNAPSHOT", "f"))
+    described = json.loads(lately("inspect", "--json", state))
+    assert described["statistics"]["inserts"] == 700
+    let_through = lately("dedup", "--window", 500, "--fp", "1e-6", "--state", state,
+                         stdin="item-650\nitem-999\nitem-699\nitem-1000\n")
+    assert let_through.split() == ["item-999", "item-1000"]
+    client.execute_command("APBF.LOAD", "back", state.read_bytes())
+    assert client.execute_command("APBF.MEXISTS", "back", "item-999", "item-650", "item-5000") == [1, 1, 0]
+    assert info(client, "back")["inserts"] == 704
+
+
+def test_here_and_there_the_same_stream_gives_the_same_bytes(server, tmp_path):
+    client, state = server.client, tmp_path / "seen.lately"
+    lines = [f"{number * 7919 % 2500}" for number in range(6000)]
+    lately("dedup", "--window", 800, "--fp", "0.001", "--state", state, stdin="\n".join(lines) + "\n")
+    client.execute_command("APBF.RESERVE", "f", 0.001, 800)
+    client.execute_command("APBF.MADD", "f", *lines)
+    assert client.execute_command("APBF.SNAPSHOT", "f") == state.read_bytes()
+
+
+def test_a_window_of_time_too(server, tmp_path):
+    client, state = server.client, tmp_path / "time.lately"
+    client.execute_command("APBF.RESERVE", "f", 1e-6, 500, "SPAN", 3_600_000)
+    client.execute_command("APBF.MADD", "f", *items(0, 400))
+    state.write_bytes(client.execute_command("APBF.SNAPSHOT", "f"))
+    described = json.loads(lately("inspect", "--json", state))
+    assert described["guaranteed_span_ms"] == 3_600_000
+    let_through = lately("dedup", "--within", "1h", "--capacity", 500, "--fp", "1e-6", "--state", state,
+                         stdin="item-1\nitem-400\nitem-399\n")
+    assert let_through.split() == ["item-400"]
+
+
+def test_from_one_kind_of_server_to_the_other(server, servers):
+    other = servers(of=next(kind for kind in BINARIES if kind != server.kind))
+    client = server.client
+    client.execute_command("APBF.RESERVE", "count", 0.001, 1000, "LAYOUT", "BLOCKS")
+    client.execute_command("APBF.RESERVE", "time", 0.001, 1000, "SPAN", 60_000)
+    for key in ("count", "time"):
+        client.execute_command("APBF.MADD", key, *items(0, 800))
+        other.client.execute_command("APBF.LOAD", key, client.execute_command("APBF.SNAPSHOT", key))
+        assert other.digest(key) == server.digest(key)
+        client.execute_command("APBF.APPLY", key, 2**45, "EVERY", "more")
+        other.client.execute_command("APBF.APPLY", key, 2**45, "EVERY", "more")
+        assert other.digest(key) == server.digest(key)

@@ -1,0 +1,180 @@
+"""Bad input: a reply that names the argument and the limit, no crash, and no half-created key."""
+
+import pytest
+import redis
+
+from conftest import info
+
+BLUEPRINT_HELP = "LATELY"
+
+
+def refused(client, *command):
+    with pytest.raises(redis.ResponseError) as raised:
+        client.execute_command(*command)
+    return str(raised.value)
+
+
+@pytest.mark.parametrize("command, expected", [
+    (("APBF.RESERVE", "f", "often", 10), "error_rate is 'often'"),
+    (("APBF.RESERVE", "f", 0, 10), "rate of 0 cannot be promised"),
+    (("APBF.RESERVE", "f", 1, 10), "less than 1"),
+    (("APBF.RESERVE", "f", -0.5, 10), "-0.5"),
+    (("APBF.RESERVE", "f", "nan", 10), "NaN"),
+    (("APBF.RESERVE", "f", 1e-300, 10), "cannot be promised"),
+    (("APBF.RESERVE", "f", 0.01, 0), "whole number from 1 to 281474976710656"),
+    (("APBF.RESERVE", "f", 0.01, -5), "window is '-5'"),
+    (("APBF.RESERVE", "f", 0.01, 1.5), "window is '1.5'"),
+    (("APBF.RESERVE", "f", 0.01, 2**48 + 1), "281474976710656"),
+    (("APBF.RESERVE", "f", 0.01, 2**48), "max-bytes-per-key"),
+    (("APBF.RESERVE", "f", 0.01, 10**9), "apbf.max-bytes-per-key is 536870912"),
+    (("APBF.RESERVE", "f", 0.01, 10, "SPAN"), "SPAN needs a value"),
+    (("APBF.RESERVE", "f", 0.01, 10, "SPAN", 0), "SPAN is '0'"),
+    (("APBF.RESERVE", "f", 0.01, 10, "SPAN", "1h"), "SPAN is '1h'"),
+    (("APBF.RESERVE", "f", 0.01, 10, "SPAN", 1, "SPAN", 2), "SPAN is given twice"),
+    (("APBF.RESERVE", "f", 0.01, 10, "OVERLOAD", "RATE"), "OVERLOAD needs SPAN"),
+    (("APBF.RESERVE", "f", 0.01, 10, "SPAN", 1000, "OVERLOAD", "BOTH"), "one of RATE, WINDOW"),
+    (("APBF.RESERVE", "f", 0.01, 10, "SLACK", "0"), "a slack of 0 means nothing"),
+    (("APBF.RESERVE", "f", 0.01, 1000, "SLACK", "1e-9"), "cannot be reached"),
+    (("APBF.RESERVE", "f", 0.01, 10, "LAYOUT", "HEAP"), "one of SLICES, BLOCKS, ROWS"),
+    (("APBF.RESERVE", "f", 0.01, 10, "SHAPE", 4), "SHAPE's l needs a value"),
+    (("APBF.RESERVE", "f", 0.01, 10, "SHAPE", 0, 4), "SHAPE's k is '0'"),
+    (("APBF.RESERVE", "f", 0.01, 10, "SHAPE", 1000, 1000), "at most 1024"),
+    (("APBF.RESERVE", "f", 0.01, 10, "SHAPE", 4294967295, 4294967295), "at most 1024"),
+    (("APBF.RESERVE", "f", 0.01, 10, "SEED", -1), "SEED is '-1'"),
+    (("APBF.RESERVE", "f", 0.01, 10, "EXPANSION", 2), "'EXPANSION' is no option"),
+    (("APBF.RESERVE", "f", b"a\r\nb\xff" + b"x" * 1000, 10), r"error_rate is 'a\\r\\nb\\xff"),
+    (("APBF.INSERT", "f", "ITEMS"), "wrong number of arguments"),
+    (("APBF.INSERT", "f", "NX", "ITEMS"), "no items"),
+    (("APBF.INSERT", "f", "a", "b"), "'a' is no option: write ITEMS"),
+    (("APBF.INSERT", "f", "NOCREATE", "WINDOW", 5, "ITEMS", "a"), "NOCREATE creates nothing"),
+    (("APBF.INSERT", "f", "NOCREATE", "ITEMS", "a"), "no such key"),
+    (("APBF.INSERT", "f", "WINDOW", "x", "ITEMS", "a"), "WINDOW is 'x'"),
+    (("APBF.INSERT", "f", "ERROR", 7, "ITEMS", "a"), "rate of 7"),
+    (("APBF.INFO", "f"), "no such key"),
+    (("APBF.SNAPSHOT", "f"), "no such key"),
+    (("APBF.LOAD", "f", ""), "cut off"),
+    (("APBF.LOAD", "f", "LATELY\r\n"), "cut off"),
+    (("APBF.LOAD", "f", "something else"), "not a lately snapshot"),
+    (("APBF.PLAN", 0.01), "wrong number of arguments"),
+    (("APBF.PLAN", 0.01, "x"), "window is 'x'"),
+    (("APBF.CREATE", "f", "x" * 500), "not a lately snapshot"),
+    (("APBF.PATCH", "f", 0, "x" * 8), "no such key"),
+    (("APBF.APPLY", "f", 5, "EVERY", "a"), "no such key"),
+    (("APBF.APPLY", "f", "soon", "EVERY", "a"), "now-ms is 'soon'"),
+    (("APBF.APPLY", "f", 5, "SOME", "a"), "one of EVERY, FIRST"),
+    (("APBF.APPLY", "f", 5, "EVERY"), "wrong number of arguments"),
+])
+def test_what_is_refused_is_named_and_creates_nothing(client, command, expected):
+    message = refused(client, *command)
+    assert expected.replace("\\\\", "\\") in message
+    assert client.dbsize() == 0
+
+
+def test_every_command_has_its_arity(client):
+    for command in ("RESERVE", "ADD", "MADD", "ADDNX", "MADDNX", "INSERT", "EXISTS", "MEXISTS", "AGE", "INFO", "CARD",
+                    "PLAN", "SNAPSHOT", "LOAD", "CREATE", "PATCH", "APPLY"):
+        assert "wrong number of arguments" in refused(client, f"APBF.{command}")
+    for command in (("ADD", "f", "a", "b"), ("EXISTS", "f", "a", "b"), ("INFO", "f", "window", "span_ms"),
+                    ("CARD", "f", "x"), ("LOAD", "f", "x", "y"), ("AGE", "f", "a", "b")):
+        client.execute_command("APBF.ADD", "f", "a")
+        assert "wrong number of arguments" in refused(client, f"APBF.{command[0]}", *command[1:])
+
+
+def test_other_types_are_not_touched(client):
+    client.set("s", "text")
+    client.rpush("l", "element")
+    for key in "sl":
+        for command in (("ADD", key, "a"), ("MADD", key, "a"), ("ADDNX", key, "a"), ("MADDNX", key, "a"),
+                        ("INSERT", key, "ITEMS", "a"), ("EXISTS", key, "a"), ("MEXISTS", key, "a"), ("AGE", key, "a"),
+                        ("INFO", key), ("CARD", key), ("SNAPSHOT", key), ("RESERVE", key, 0.01, 10),
+                        ("APPLY", key, 5, "EVERY", "a"), ("PATCH", key, 0, "x" * 8)):
+            assert refused(client, f"APBF.{command[0]}", *command[1:]).startswith("WRONGTYPE") or \
+                "wrong kind of value" in refused(client, f"APBF.{command[0]}", *command[1:])
+    client.execute_command("APBF.ADD", "f", "a")
+    assert "WRONGTYPE" in refused(client, "GET", "f") or "wrong kind" in refused(client, "GET", "f")
+    assert client.get("s") == b"text" and client.lrange("l", 0, -1) == [b"element"]
+
+
+def test_an_existing_key_is_not_replaced(client):
+    client.execute_command("APBF.MADD", "f", "a", "b")
+    snapshot = client.execute_command("APBF.SNAPSHOT", "f")
+    digest = client.execute_command("DEBUG", "DIGEST-VALUE", "f")
+    assert "already exists" in refused(client, "APBF.RESERVE", "f", 0.01, 10)
+    assert "already exists" in refused(client, "APBF.LOAD", "f", snapshot)
+    assert "already exists" in refused(client, "APBF.CREATE", "f", snapshot)
+    assert client.execute_command("DEBUG", "DIGEST-VALUE", "f") == digest
+
+
+def test_a_damaged_snapshot_is_refused_wherever_it_is_damaged(client):
+    client.execute_command("APBF.RESERVE", "f", 0.01, 50)
+    client.execute_command("APBF.MADD", "f", "a", "b")
+    snapshot = client.execute_command("APBF.SNAPSHOT", "f")
+    pipeline = client.pipeline(transaction=False)
+    for place in range(len(snapshot)):
+        damaged = bytearray(snapshot)
+        damaged[place] ^= 0x10
+        pipeline.execute_command("APBF.LOAD", "g", bytes(damaged))
+        pipeline.execute_command("APBF.LOAD", "g", snapshot[:place])
+    replies = pipeline.execute(raise_on_error=False)
+    assert all(isinstance(reply, redis.ResponseError) for reply in replies)
+    assert client.exists("g") == 0
+
+
+def test_internal_commands_are_safe_in_any_hands(client):
+    client.execute_command("APBF.RESERVE", "f", 0.01, 50, "LAYOUT", "ROWS")
+    client.execute_command("APBF.MADD", "f", "a", "b")
+    digest = client.execute_command("DEBUG", "DIGEST-VALUE", "f")
+    assert "follow the end" in refused(client, "APBF.PATCH", "f", 10**9, b"\0" * 8)
+    assert "follow the end" in refused(client, "APBF.PATCH", "f", 2**64 - 1, b"\0" * 8)
+    assert "8 bytes each" in refused(client, "APBF.PATCH", "f", 0, b"\0" * 7)
+    assert "no filter sets" in refused(client, "APBF.PATCH", "f", 0, b"\xff" * 64)
+    assert client.execute_command("DEBUG", "DIGEST-VALUE", "f") == digest
+    assert client.execute_command("APBF.APPLY", "f", 2**62, "FIRST", "a", "c") == [0, 1], "count windows have no clock"
+    assert client.execute_command("APBF.CARD", "f") in (3, 2, 4)
+
+
+def test_a_snapshot_larger_than_a_key_may_be_is_refused(server):
+    client = server.client
+    client.execute_command("APBF.RESERVE", "f", 0.01, 100_000)
+    snapshot = client.execute_command("APBF.SNAPSHOT", "f")
+    client.config_set("apbf.max-bytes-per-key", 100_000)
+    try:
+        assert "apbf.max-bytes-per-key is 100000" in refused(client, "APBF.LOAD", "g", snapshot)
+        assert "apbf.max-bytes-per-key is 100000" in refused(client, "APBF.ADD", "g", "a")
+        assert client.exists("g") == 0
+        assert client.execute_command("APBF.ADD", "f", "a") == 1, "what is there stays"
+    finally:
+        client.config_set("apbf.max-bytes-per-key", 512 << 20)
+
+
+@pytest.mark.parametrize("name, value", [
+    ("default-window", "0"), ("default-window", "many"), ("default-error-rate", "0"), ("default-error-rate", "1"),
+    ("default-error-rate", "nan"), ("default-error-rate", "x"), ("default-slack", "0"), ("default-slack", "-1"),
+    ("default-slack", "some"), ("default-layout", "heap"), ("max-bytes-per-key", "-1"), ("default-slack", "1e-12"),
+])
+def test_configs_that_mean_nothing_are_refused_and_change_nothing(client, name, value):
+    before = client.config_get("apbf.*")
+    refused(client, "CONFIG", "SET", f"apbf.{name}", value)
+    assert client.config_get("apbf.*") == before
+    assert client.execute_command("APBF.ADD", "f", "a") == 1
+
+
+def test_memory_that_nobody_has_is_refused(server):
+    client = server.client
+    client.config_set("apbf.max-bytes-per-key", 2**62)
+    try:
+        message = refused(client, "APBF.RESERVE", "f", 0.001, 2**47)
+        assert "cannot be allocated" in message
+        assert client.exists("f") == 0 and client.ping()
+    finally:
+        client.config_set("apbf.max-bytes-per-key", 512 << 20)
+
+
+def test_module_arguments_are_refused(kind, tmp_path):
+    from conftest import BINARIES, MODULE, free_port
+    import subprocess
+    ended = subprocess.run(
+        [BINARIES[kind], "--port", str(free_port()), "--dir", tmp_path, "--loadmodule", MODULE, "window", "5"],
+        capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 1
+    assert "takes no arguments" in ended.stdout

@@ -1,0 +1,104 @@
+"""Memory: true figures, fixed from the beginning, within limits, and freed without a stall."""
+
+import pytest
+import redis
+
+from conftest import eventually, info, items
+
+
+def used(client):
+    return client.info("memory")["used_memory"]
+
+
+@pytest.mark.parametrize("window", (1000, 100_000, 3_000_000))
+@pytest.mark.parametrize("layout", ("SLICES", "BLOCKS", "ROWS"))
+def test_memory_usage_is_what_the_server_holds_more(server, window, layout):
+    client = server.client
+    plan = client.execute_command("APBF.PLAN", 0.001, window, "LAYOUT", layout)
+    keys = [f"f{number}" for number in range(20)]
+    before = used(client)
+    for key in keys:
+        client.execute_command("APBF.RESERVE", key, 0.001, window, "LAYOUT", layout)
+    grown = (used(client) - before) / len(keys)
+    said = client.memory_usage("f0")
+    # What the server itself needs, for a key and for the client that asks, is a few kilobytes.
+    assert abs(grown - said) < 2048, (grown, said)
+    assert plan[b"memory_bytes"] <= said <= plan[b"memory_bytes"] * 1.26 + 4096, "allocators round up by a quarter at most"
+    assert said - 256 <= info(client, "f0")["allocated_bytes"] <= said
+    client.flushall()
+
+
+def test_nothing_is_allocated_after_creation(server):
+    client = server.client
+    client.execute_command("APBF.RESERVE", "f", 0.001, 10_000)
+    said = client.memory_usage("f")
+    for first in range(0, 50_000, 1000):
+        client.execute_command("APBF.MADD", "f", *items(first, 1000))
+    assert client.memory_usage("f") == said
+    client.delete("f")
+    eventually(lambda: client.info("apbf")["apbf_memory_bytes"] == 0)
+
+
+def test_loaded_copied_and_restored_filters_are_measured_too(server):
+    client = server.client
+    client.execute_command("APBF.RESERVE", "f", 0.001, 100_000)
+    client.execute_command("APBF.LOAD", "loaded", client.execute_command("APBF.SNAPSHOT", "f"))
+    client.restore("restored", 0, client.dump("f"))
+    client.copy("f", "copied")
+    sizes = [info(client, key)["allocated_bytes"] for key in ("f", "loaded", "restored", "copied")]
+    assert max(sizes) - min(sizes) < 4096 and min(sizes) > info(client, "f")["memory_bytes"]
+    section = client.info("apbf")
+    assert (section["apbf_keys"], section["apbf_memory_bytes"]) == (4, sum(sizes))
+
+
+def test_large_filters_are_freed_by_another_thread_and_small_ones_at_once(servers):
+    client = servers().client
+    client.execute_command("APBF.RESERVE", "small", 0.01, 1000)
+    client.unlink("small")
+    assert client.info("memory")["lazyfreed_objects"] == 0
+    client.execute_command("APBF.RESERVE", "large", 0.01, 3_000_000)
+    client.unlink("large")
+    eventually(lambda: client.info("memory")["lazyfreed_objects"] == 1)
+    eventually(lambda: client.info("apbf")["apbf_memory_bytes"] == 0)
+
+
+def test_a_full_server_refuses_writes_and_answers_questions(servers):
+    server = servers()
+    client = server.client
+    client.execute_command("APBF.ADD", "f", "a")
+    client.config_set("maxmemory", used(client) - 100_000)
+    for command in (("ADD", "f", "b"), ("MADDNX", "f", "b"), ("RESERVE", "g", 0.01, 10), ("INSERT", "f", "ITEMS", "b")):
+        with pytest.raises(redis.exceptions.OutOfMemoryError):
+            client.execute_command(f"APBF.{command[0]}", *command[1:])
+    assert client.execute_command("APBF.MEXISTS", "f", "a", "b") == [1, 0]
+    assert client.execute_command("APBF.CARD", "f") == 1
+
+
+def reserved(client, key):
+    try:
+        return client.execute_command("APBF.RESERVE", key, 0.001, 200_000)
+    except redis.exceptions.OutOfMemoryError:
+        return False
+
+
+def test_filters_are_evicted_like_other_keys(servers):
+    server = servers("--maxmemory-policy", "allkeys-lru")
+    client = server.client
+    client.config_set("maxmemory", used(client) + (8 << 20))
+    for number in range(40):
+        # What is evicted may be freed by another thread, and is not free yet then.
+        eventually(lambda: reserved(client, f"f{number}"))
+    assert 1 <= client.dbsize() < 40
+    assert client.info("apbf")["apbf_keys"] == client.dbsize()
+    assert client.info("stats")["evicted_keys"] > 0
+
+
+def test_a_window_of_a_hundred_million_is_made_without_touching_its_memory(server):
+    client = server.client
+    client.execute_command("APBF.RESERVE", "f", 0.001, 100_000_000)
+    assert info(client, "f")["memory_bytes"] > 300 << 20
+    assert client.info("memory")["used_memory_rss"] < 300 << 20
+    assert client.execute_command("APBF.MADD", "f", *items(0, 1000)) == [1] * 1000
+    assert client.execute_command("APBF.MEXISTS", "f", *items(0, 1000)) == [1] * 1000
+    assert 500 <= client.execute_command("APBF.CARD", "f") <= 2000
+    client.delete("f")

@@ -1,0 +1,88 @@
+"""The promise, against an exact window: nothing of the window is ever forgotten, at whatever phase."""
+
+import math
+import random
+
+import pytest
+
+from conftest import info, items
+
+LAYOUTS = ("SLICES", "BLOCKS", "ROWS")
+
+
+class ExactWindow:
+    """Every item's last insert, by its number."""
+
+    def __init__(self):
+        self.inserts = 0
+        self.last = {}
+
+    def insert(self, item):
+        self.inserts += 1
+        self.last[item] = self.inserts
+
+    def holds(self, item, window):
+        return item in self.last and self.inserts - self.last[item] < window
+
+
+def most_successes(trials, rate):
+    """More than so many of `trials` at `rate` have less than one chance in a million (Chernoff)."""
+    successes = trials * rate
+    while True:
+        successes += 1
+        share = successes / trials
+        divergence = share * math.log(share / rate) + (1 - share) * math.log((1 - share) / (1 - rate))
+        if math.exp(-trials * divergence) < 1e-6:
+            return successes
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("nx", (False, True), ids=("every", "first"))
+def test_nothing_of_the_window_is_forgotten(client, layout, nx):
+    window, rate = 701, 0.01
+    client.execute_command("APBF.RESERVE", "f", rate, window, "LAYOUT", layout)
+    chosen, exact, strangers, mistaken = random.Random(f"{layout}{nx}"), ExactWindow(), 0, 0
+    for step in range(60):
+        # Batches of all sizes, so that questions come at every phase of a generation.
+        batch = [f"{chosen.randrange(2000)}" if chosen.random() < 0.5 else f"new{step}.{i}"
+                 for i in range(chosen.choice((1, 2, 17, 60, 143)))]
+        command = ("APBF.ADDNX" if nx else "APBF.ADD") if len(batch) == 1 else ("APBF.MADDNX" if nx else "APBF.MADD")
+        replies = client.execute_command(command, "f", *batch)
+        for item, is_new in zip(batch, replies if len(batch) > 1 else [replies]):
+            assert not (is_new and exact.holds(item, window)), f"{item} passed though it is in the window"
+            if item not in exact.last:
+                strangers += 1
+                mistaken += not is_new
+            if is_new or not nx:
+                exact.insert(item)
+        held = [item for item in exact.last if exact.holds(item, window)]
+        assert client.execute_command("APBF.MEXISTS", "f", *held) == [1] * len(held)
+    assert info(client, "f")["inserts"] == exact.inserts
+    assert exact.inserts > 2 * window and strangers > window
+    assert mistaken <= most_successes(strangers, rate)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_what_has_left_the_window_is_forgotten(client, layout):
+    client.execute_command("APBF.RESERVE", "f", 0.001, 1000, "LAYOUT", layout, "SLACK", 0.2)
+    for first in range(0, 5000, 500):
+        client.execute_command("APBF.MADD", "f", *items(first, 500))
+    reported = client.execute_command("APBF.MEXISTS", "f", *items(0, 5000))
+    assert all(reported[4000:])
+    # More than 2000 inserts ago, twice the window, they are like any stranger.
+    assert sum(reported[:3000]) <= most_successes(3000, 0.001)
+
+
+def test_the_ways_to_add_are_the_same(client):
+    numbers = random.Random(5)
+    batch = [f"{numbers.randrange(400)}" for _ in range(1500)]
+    for key in "abc":
+        client.execute_command("APBF.RESERVE", key, 0.01, 300)
+    one_by_one = client.pipeline(transaction=False)
+    for item in batch:
+        one_by_one.execute_command("APBF.ADD", "a", item)
+    replies = one_by_one.execute()
+    assert client.execute_command("APBF.MADD", "b", *batch) == replies
+    assert client.execute_command("APBF.INSERT", "c", "ITEMS", *batch) == replies
+    digests = {client.execute_command("DEBUG", "DIGEST-VALUE", key)[0] for key in "abc"}
+    assert len(digests) == 1
