@@ -4,8 +4,10 @@ use std::fmt;
 
 use lately::{ConfigError, SnapshotError};
 
+use crate::promise::Promise;
+
 /// An error reply.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Failure {
     /// The server's own words for it.
     Arity,
@@ -13,6 +15,8 @@ pub(crate) enum Failure {
     WrongType,
     /// Names the argument, the limit and the remedy.
     Refused(String),
+    /// Not now: this is to be planned first, and then the command to be run again.
+    Unplanned(Promise),
 }
 
 impl Failure {
@@ -37,6 +41,7 @@ impl fmt::Display for Failure {
                 f.write_str("WRONGTYPE Operation against a key holding the wrong kind of value")
             }
             Self::Refused(message) => write!(f, "ERR {message}"),
+            Self::Unplanned(_) => f.write_str("ERR the filter is not planned yet: try again"),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a user asks of a filter, and the plan that keeps it.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lately::{Builder, Filter, HashFunction, Layout, MAX_WINDOW, Overload, Plan};
@@ -8,12 +8,19 @@ use lately::{Builder, Filter, HashFunction, Layout, MAX_WINDOW, Overload, Plan};
 use crate::arguments::Arguments;
 use crate::configs;
 use crate::failure::Failure;
+use crate::server::Call;
 use crate::value::Value;
 
 /// Promises whose plans are remembered: planning takes longer than anything else here.
 const REMEMBERED: usize = 16;
 
-static PLANS: Mutex<Vec<(Promise, Plan)>> = Mutex::new(Vec::new());
+/// The last promises asked for, and their plans or why there is none.
+static PLANS: Mutex<Vec<(Promise, Result<Plan, Failure>)>> = Mutex::new(Vec::new());
+
+/// A panic leaves the list whole.
+fn plans() -> MutexGuard<'static, Vec<(Promise, Result<Plan, Failure>)>> {
+    PLANS.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// What was asked for, option by option; the configs say the rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -93,8 +100,8 @@ impl Asked {
     }
 
     /// A new filter that keeps the promise, within what a key may take.
-    pub(crate) fn build(&self) -> Result<Box<Value>, Failure> {
-        let plan = self.promise()?.plan()?;
+    pub(crate) fn build(&self, call: &Call<'_>) -> Result<Box<Value>, Failure> {
+        let plan = self.promise()?.plan_for(call)?;
         check_size(plan.memory_bytes)?;
         let blueprint = plan.blueprint(HashFunction::Xxh3 { seed: self.seed.unwrap_or(0) });
         Ok(Value::new(|| Filter::from_blueprint(&blueprint))?)
@@ -146,18 +153,33 @@ impl Promise {
         }
     }
 
+    /// The plan that keeps it. Where it is not known yet and the client can wait, [`Failure::Unplanned`] makes it wait for
+    /// another thread: planning may take a tenth of a second, and the server has other clients.
+    pub(crate) fn plan_for(&self, call: &Call<'_>) -> Result<Plan, Failure> {
+        match self.remembered() {
+            Some(plan) => plan,
+            None if call.may_wait() => Err(Failure::Unplanned(*self)),
+            None => self.plan(),
+        }
+    }
+
     /// The plan that keeps it, remembered from the last time if it was asked for lately.
     pub(crate) fn plan(&self) -> Result<Plan, Failure> {
-        // A panic while planning leaves the list as it was.
-        let mut plans = PLANS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let found = plans.iter().position(|(promise, _)| promise == self);
-        let entry = match found {
-            Some(place) => plans.remove(place),
-            None => (*self, self.builder().plan()?),
-        };
-        plans.truncate(REMEMBERED - 1);
-        plans.insert(0, entry);
-        Ok(entry.1)
+        self.remembered().unwrap_or_else(|| {
+            // Others may look for theirs meanwhile.
+            let plan = self.builder().plan().map_err(Failure::from);
+            let mut plans = plans();
+            plans.truncate(REMEMBERED - 1);
+            plans.insert(0, (*self, plan.clone()));
+            plan
+        })
+    }
+
+    fn remembered(&self) -> Option<Result<Plan, Failure>> {
+        let mut plans = plans();
+        let place = plans.iter().position(|(promise, _)| promise == self)?;
+        plans[..=place].rotate_right(1);
+        Some(plans[0].1.clone())
     }
 
     fn builder(&self) -> Builder {

@@ -118,7 +118,7 @@ impl Addition<'_> {
     fn value<'a>(&self, call: &Call<'_>, key: &'a mut Key<'_>) -> Result<&'a mut Value, Failure> {
         if key.value()?.is_none() {
             let asked = self.if_missing.ok_or_else(Failure::no_such_key)?;
-            let value = key.set(asked.build()?)?;
+            let value = key.set(asked.build(call)?)?;
             replication::created(call, self.key, value);
             key.has_changed(super::reserve::EVENT);
         }

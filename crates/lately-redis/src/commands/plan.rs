@@ -15,7 +15,8 @@ pub(super) struct Plan;
 impl Command for Plan {
     const NAME: &'static CStr = c"apbf.plan";
     const SUMMARY: &'static CStr = c"What APBF.RESERVE would build, without building it.";
-    const COMPLEXITY: &'static CStr = c"O(1) where such a filter was planned lately, else some milliseconds";
+    const COMPLEXITY: &'static CStr =
+        c"O(1); where no such filter was planned lately, the client waits for the plan";
     const FLAGS: &'static CStr = c"readonly";
     const ARITY: i32 = -3;
     const KEY: Option<KeyUse> = None;
@@ -31,7 +32,7 @@ impl Command for Plan {
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let asked = Asked::read(&mut Arguments::new(call.arguments()))?;
-        Ok(Reply::Map(describe(&asked.promise()?.plan()?)))
+        Ok(Reply::Map(describe(&asked.promise()?.plan_for(call)?)))
     }
 }
 

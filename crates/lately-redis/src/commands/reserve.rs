@@ -17,7 +17,8 @@ impl Command for Reserve {
     const NAME: &'static CStr = c"apbf.reserve";
     const SUMMARY: &'static CStr =
         c"Creates a filter that never forgets the last window inserts, or those of a span of time.";
-    const COMPLEXITY: &'static CStr = c"O(1) where such a filter was planned lately, else some milliseconds";
+    const COMPLEXITY: &'static CStr =
+        c"O(1); where no such filter was planned lately, the client waits for the plan";
     const FLAGS: &'static CStr = c"write deny-oom";
     const ARITY: i32 = -4;
     const KEY: Option<KeyUse> = Some(KeyUse::Creates);
@@ -39,7 +40,7 @@ impl Command for Reserve {
         if key.value()?.is_some() {
             return Err(Failure::key_exists());
         }
-        let value = key.set(asked.build()?)?;
+        let value = key.set(asked.build(call)?)?;
         replication::created(call, name, value);
         key.has_changed(EVENT);
         Ok(Reply::Ok)

@@ -70,6 +70,17 @@ impl<'a> Call<'a> {
         flags & (raw::REDISMODULE_CTX_FLAGS_REPLICATED | raw::REDISMODULE_CTX_FLAGS_LOADING) != 0
     }
 
+    /// Whether the client can wait for the answer while the server goes on: not within a transaction or a script, whose
+    /// commands come one right after the other, and not where nobody waits for answers.
+    pub(crate) fn may_wait(&self) -> bool {
+        const IN_A_ROW: u32 = raw::REDISMODULE_CTX_FLAGS_MULTI
+            | raw::REDISMODULE_CTX_FLAGS_LUA
+            | raw::REDISMODULE_CTX_FLAGS_DENY_BLOCKING;
+        // SAFETY: the context is that of the running command.
+        let flags = unsafe { api!(RedisModule_GetContextFlags(self.ctx)) }.cast_unsigned();
+        flags & IN_A_ROW == 0 && !self.is_replayed()
+    }
+
     /// Sends the command as it is to replicas and the append-only file.
     pub(crate) fn replicate_verbatim(&self) {
         // SAFETY: the context is that of the running command.
@@ -141,6 +152,12 @@ pub(super) extern "C" fn execute<C: Command>(
     let words = unsafe { slice::from_raw_parts(argv.cast::<Argument>(), usize::try_from(argc).unwrap_or(0)) };
     let result = guarded(|| C::run(&Call { ctx, words }));
     let failed = || Err(Failure::new("the module failed at this command; the server's log may say why"));
-    super::reply::send(ctx, result.unwrap_or_else(failed));
+    match result.unwrap_or_else(failed) {
+        Err(Failure::Unplanned(promise)) => super::waiting::run_again_after(ctx, move || {
+            // A failure is remembered, and the answer when the command is run again.
+            let _ = promise.plan();
+        }),
+        result => super::reply::send(ctx, result),
+    }
     OK
 }

@@ -9,6 +9,7 @@ mod info;
 mod key;
 mod loading;
 mod reply;
+mod waiting;
 
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
