@@ -15,7 +15,7 @@ class Conversation:
     """A connection that is written to without waiting for the answer."""
 
     def __init__(self, server):
-        self.connection = server.connect().connection_pool.get_connection()
+        self.connection = server.connect(socket_timeout=300).connection_pool.get_connection()
 
     def send(self, *words):
         self.connection.send_command(*words)
@@ -89,7 +89,7 @@ def test_who_leaves_while_waiting_harms_nobody(servers):
     asking.close()
     eventually(lambda: server.client.info("clients")["blocked_clients"] == 0)
     # Its plan is made and remembered all the same, sooner or later.
-    assert server.client.execute_command("APBF.RESERVE", "hard", *HARD) == b"OK"
+    assert server.connect(socket_timeout=300).execute_command("APBF.RESERVE", "hard", *HARD) == b"OK"
 
 
 @pytest.mark.parametrize("protocol", [2, 3])

@@ -39,13 +39,14 @@ extern "C" fn run_again(
     argv: *mut *mut raw::RedisModuleString,
     argc: c_int,
 ) -> c_int {
-    // SAFETY: the server hands over the command's words, the name first. The format: replies of the client's version of
-    // the protocol, errors as replies, and an array of words with its length. The reply is freed once it is passed on.
+    // SAFETY: the server hands over the command's words, the name first. The format: what it replicates is replicated, replies
+    // are of the client's version of the protocol, errors are replies, and an array of words follows with its length. The
+    // reply is freed once it is passed on.
     unsafe {
         let name = api!(RedisModule_StringPtrLen(*argv, ptr::null_mut()));
         let call = raw::RedisModule_Call.expect("the server lacks RedisModule_Call");
         let arguments = usize::try_from(argc).unwrap_or(1) - 1;
-        let reply = call(ctx, name, c"0Ev".as_ptr(), argv.add(1), arguments);
+        let reply = call(ctx, name, c"!0Ev".as_ptr(), argv.add(1), arguments);
         if reply.is_null() {
             api!(RedisModule_ReplyWithError(
                 ctx,
