@@ -98,31 +98,37 @@ def server_times(client):
 
 
 def worst(server):
-    """The longest that one command keeps all others waiting."""
+    """The longest that one command keeps all others waiting. Of several rounds the least, since what else the machine does
+    in the middle of a command only adds to it."""
     client = server.client
     client.config_set("latency-tracking-info-percentiles", "50 99 99.9 100")
     found = {}
 
-    def measured(name, work):
-        client.execute_command("CONFIG", "RESETSTAT")
-        work()
-        for command, times in server_times(client).items():
-            found[f"{name}: {command}"] = times
+    def measured(name, work, prepare=lambda number: None):
+        for number in range(ROUNDS):
+            prepare(number)
+            client.execute_command("CONFIG", "RESETSTAT")
+            work(number)
+            for command, times in server_times(client).items():
+                least = found.setdefault(f"{name}: {command}", times)
+                found[f"{name}: {command}"] = {share: min(micros, least[share]) for share, micros in times.items()}
 
     add = lambda key, requests: run(server, requests, "APBF.ADD", key, "key:__rand_int__")
     for layout in ("ROWS", "BLOCKS", "SLICES"):
         client.execute_command("APBF.RESERVE", layout, 0.001, 100_000, "LAYOUT", layout)
         # Ten windows and more: over a hundred shifts.
-        measured(f"window 1e5 as {layout.lower()}, shifts included", lambda: add(layout, REQUESTS))
+        measured(f"window 1e5 as {layout.lower()}, shifts included", lambda _: add(layout, REQUESTS))
     for window in (10_000_000, 100_000_000):
-        reserve = lambda key: client.execute_command("APBF.RESERVE", key, 0.001, window)
-        measured(f"window {window:.0e}, planned anew", lambda: reserve("first"))
-        measured(f"window {window:.0e}, planned before", lambda: reserve("second"))
-        measured(f"window {window:.0e}", lambda: add("first", REQUESTS))
-        measured(f"window {window:.0e}", lambda: [client.execute_command("APBF.INFO", "first") for _ in range(20)])
-        measured(f"window {window:.0e}", lambda: [client.execute_command("APBF.CARD", "first") for _ in range(20)])
-        client.delete("first", "second")
-    measured("the default filter, created by", lambda: client.execute_command("APBF.ADD", "new", "item"))
+        reserve = lambda key, more=0: client.execute_command("APBF.RESERVE", key, 0.001, window + more)
+        gone = lambda number: client.delete("filter")
+        measured(f"window {window:.0e}, planned anew", lambda number: reserve("filter", number), prepare=gone)
+        measured(f"window {window:.0e}, planned before", lambda _: reserve("filter"), prepare=gone)
+        measured(f"window {window:.0e}, memory touched first", lambda _: add("filter", REQUESTS),
+                 prepare=lambda number: (gone(number), reserve("filter")))
+        for command in ("APBF.INFO", "APBF.CARD"):
+            measured(f"window {window:.0e}", lambda _: [client.execute_command(command, "filter") for _ in range(20)])
+        client.delete("filter")
+    measured("the default filter, created by", lambda number: client.execute_command("APBF.ADD", f"new{number}", "item"))
     return found
 
 

@@ -112,7 +112,7 @@ def shared_server(kind, tmp_path_factory):
 @pytest.fixture
 def server(shared_server):
     """A server that has nothing stored; shared by the tests that leave it running as it is."""
-    shared_server.client.flushall()
+    shared_server.client.execute_command("FLUSHALL", "SYNC")
     return shared_server
 
 

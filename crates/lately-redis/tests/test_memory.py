@@ -25,7 +25,7 @@ def test_memory_usage_is_what_the_server_holds_more(server, window, layout):
     assert abs(grown - said) < 2048, (grown, said)
     assert plan[b"memory_bytes"] <= said <= plan[b"memory_bytes"] * 1.26 + 4096, "allocators round up by a quarter at most"
     assert said - 256 <= info(client, "f0")["allocated_bytes"] <= said
-    client.flushall()
+    client.execute_command("FLUSHALL", "SYNC")
 
 
 def test_nothing_is_allocated_after_creation(server):

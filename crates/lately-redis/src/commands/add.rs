@@ -6,12 +6,10 @@ use crate::failure::Failure;
 use crate::info;
 use crate::promise::Asked;
 use crate::replication::{self, Refresh};
-use crate::server::{self, Argument, Call, Command, Key, KeyUse, Parameter, Reply};
+use crate::server::{self, Argument, Call, Command, Description, Key, KeyUse, Parameter, Reply};
 use crate::value::Value;
 
 pub(super) const EVENT: &CStr = c"apbf.add";
-const FLAGS: &CStr = c"write deny-oom";
-const FAST: &CStr = c"write deny-oom fast";
 
 pub(super) struct Add;
 pub(super) struct AddNx;
@@ -19,13 +17,13 @@ pub(super) struct MAdd;
 pub(super) struct MAddNx;
 
 impl Command for Add {
-    const NAME: &'static CStr = c"apbf.add";
-    const SUMMARY: &'static CStr =
-        c"Adds an item: 1 if it was not seen lately, 0 if it was. Every sighting refreshes.";
-    const FLAGS: &'static CStr = FAST;
-    const ARITY: i32 = 3;
-    const KEY: Option<KeyUse> = Some(KeyUse::Inserts);
-    const PARAMETERS: &'static [Parameter] = &[Parameter::KEY, Parameter::ITEM];
+    const DESCRIPTION: Description = Description::new(
+        c"apbf.add",
+        c"Adds an item: 1 if it was not seen lately, 0 if it was. Every sighting refreshes.",
+        Some(KeyUse::Inserts),
+        &[Parameter::KEY, Parameter::ITEM],
+    )
+    .fast();
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         add_one(call, Refresh::Every)
@@ -33,13 +31,13 @@ impl Command for Add {
 }
 
 impl Command for AddNx {
-    const NAME: &'static CStr = c"apbf.addnx";
-    const SUMMARY: &'static CStr =
-        c"Adds an item unless it was seen lately: 1 if it was added, 0 if not. Repeats do not refresh.";
-    const FLAGS: &'static CStr = FAST;
-    const ARITY: i32 = 3;
-    const KEY: Option<KeyUse> = Some(KeyUse::Inserts);
-    const PARAMETERS: &'static [Parameter] = &[Parameter::KEY, Parameter::ITEM];
+    const DESCRIPTION: Description = Description::new(
+        c"apbf.addnx",
+        c"Adds an item unless it was seen lately: 1 if it was added, 0 if not. Repeats do not refresh.",
+        Some(KeyUse::Inserts),
+        &[Parameter::KEY, Parameter::ITEM],
+    )
+    .fast();
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         add_one(call, Refresh::First)
@@ -47,13 +45,13 @@ impl Command for AddNx {
 }
 
 impl Command for MAdd {
-    const NAME: &'static CStr = c"apbf.madd";
-    const SUMMARY: &'static CStr = c"Adds items as APBF.ADD does, in order.";
-    const COMPLEXITY: &'static CStr = c"O(N) for N items";
-    const FLAGS: &'static CStr = FLAGS;
-    const ARITY: i32 = -3;
-    const KEY: Option<KeyUse> = Some(KeyUse::Inserts);
-    const PARAMETERS: &'static [Parameter] = &[Parameter::KEY, Parameter::ITEMS];
+    const DESCRIPTION: Description = Description::new(
+        c"apbf.madd",
+        c"Adds items as APBF.ADD does, in order.",
+        Some(KeyUse::Inserts),
+        &[Parameter::KEY, Parameter::ITEMS],
+    )
+    .takes(c"O(N) for N items");
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         add_many(call, Refresh::Every)
@@ -61,13 +59,13 @@ impl Command for MAdd {
 }
 
 impl Command for MAddNx {
-    const NAME: &'static CStr = c"apbf.maddnx";
-    const SUMMARY: &'static CStr = c"Adds items as APBF.ADDNX does, in order.";
-    const COMPLEXITY: &'static CStr = c"O(N) for N items";
-    const FLAGS: &'static CStr = FLAGS;
-    const ARITY: i32 = -3;
-    const KEY: Option<KeyUse> = Some(KeyUse::Inserts);
-    const PARAMETERS: &'static [Parameter] = &[Parameter::KEY, Parameter::ITEMS];
+    const DESCRIPTION: Description = Description::new(
+        c"apbf.maddnx",
+        c"Adds items as APBF.ADDNX does, in order.",
+        Some(KeyUse::Inserts),
+        &[Parameter::KEY, Parameter::ITEMS],
+    )
+    .takes(c"O(N) for N items");
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         add_many(call, Refresh::First)

@@ -1,20 +1,12 @@
 //! `APBF.AGE`: how long ago was it added?
 
-use std::ffi::CStr;
-
 use crate::failure::Failure;
-use crate::server::{self, Call, Command, KeyUse, Parameter, Reply};
+use crate::server::{self, Call, Command, Description, KeyUse, Parameter, Reply};
 
 pub(super) struct Age;
 
 impl Command for Age {
-    const NAME: &'static CStr = c"apbf.age";
-    const SUMMARY: &'static CStr =
-        c"The least and the most inserts (and milliseconds) since the item was last added; nil if it was not seen lately.";
-    const FLAGS: &'static CStr = c"readonly fast";
-    const ARITY: i32 = 3;
-    const KEY: Option<KeyUse> = Some(KeyUse::Reads);
-    const PARAMETERS: &'static [Parameter] = &[Parameter::KEY, Parameter::ITEM];
+    const DESCRIPTION: Description = Description::new(c"apbf.age", c"The least and the most inserts (and milliseconds) since the item was last added; nil if it was not seen lately.", Some(KeyUse::Reads), &[Parameter::KEY, Parameter::ITEM]).fast();
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (key, [item]) = call.key_and::<1>()?;

@@ -1,21 +1,19 @@
 //! `APBF.CARD`: how many different items are in the window?
 
-use std::ffi::CStr;
-
 use super::SAMPLE_BYTES;
 use crate::failure::Failure;
-use crate::server::{self, Call, Command, KeyUse, Parameter, Reply};
+use crate::server::{self, Call, Command, Description, KeyUse, Parameter, Reply};
 
 pub(super) struct Card;
 
 impl Command for Card {
-    const NAME: &'static CStr = c"apbf.card";
-    const SUMMARY: &'static CStr = c"About how many different items the window holds.";
-    const COMPLEXITY: &'static CStr = c"O(1): a sample of the filter is looked at";
-    const FLAGS: &'static CStr = c"readonly";
-    const ARITY: i32 = 2;
-    const KEY: Option<KeyUse> = Some(KeyUse::Reads);
-    const PARAMETERS: &'static [Parameter] = &[Parameter::KEY];
+    const DESCRIPTION: Description = Description::new(
+        c"apbf.card",
+        c"About how many different items the window holds.",
+        Some(KeyUse::Reads),
+        &[Parameter::KEY],
+    )
+    .takes(c"O(1): a sample of the filter is looked at");
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (key, []) = call.key_and::<0>()?;

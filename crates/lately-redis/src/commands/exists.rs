@@ -1,21 +1,20 @@
 //! `APBF.EXISTS` and `APBF.MEXISTS`: was it seen lately?
 
-use std::ffi::CStr;
-
 use crate::failure::Failure;
 use crate::info;
-use crate::server::{self, Argument, Call, Command, KeyUse, Parameter, Reply};
+use crate::server::{self, Argument, Call, Command, Description, KeyUse, Parameter, Reply};
 
 pub(super) struct Exists;
 pub(super) struct MExists;
 
 impl Command for Exists {
-    const NAME: &'static CStr = c"apbf.exists";
-    const SUMMARY: &'static CStr = c"1 if the item was seen lately, else 0.";
-    const FLAGS: &'static CStr = c"readonly fast";
-    const ARITY: i32 = 3;
-    const KEY: Option<KeyUse> = Some(KeyUse::Reads);
-    const PARAMETERS: &'static [Parameter] = &[Parameter::KEY, Parameter::ITEM];
+    const DESCRIPTION: Description = Description::new(
+        c"apbf.exists",
+        c"1 if the item was seen lately, else 0.",
+        Some(KeyUse::Reads),
+        &[Parameter::KEY, Parameter::ITEM],
+    )
+    .fast();
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (key, item) = call.key_and::<1>()?;
@@ -26,13 +25,13 @@ impl Command for Exists {
 }
 
 impl Command for MExists {
-    const NAME: &'static CStr = c"apbf.mexists";
-    const SUMMARY: &'static CStr = c"For each item 1 if it was seen lately, else 0.";
-    const COMPLEXITY: &'static CStr = c"O(N) for N items";
-    const FLAGS: &'static CStr = c"readonly";
-    const ARITY: i32 = -3;
-    const KEY: Option<KeyUse> = Some(KeyUse::Reads);
-    const PARAMETERS: &'static [Parameter] = &[Parameter::KEY, Parameter::ITEMS];
+    const DESCRIPTION: Description = Description::new(
+        c"apbf.mexists",
+        c"For each item 1 if it was seen lately, else 0.",
+        Some(KeyUse::Reads),
+        &[Parameter::KEY, Parameter::ITEMS],
+    )
+    .takes(c"O(N) for N items");
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (key, items) = call.key_and_rest()?;

@@ -1,26 +1,23 @@
 //! `APBF.INFO`: a filter's promise, its shape, and what it has been through.
 
-use std::ffi::CStr;
-
 use lately::Statistics;
 
 use super::{SAMPLE_BYTES, plan};
 use crate::arguments::shown;
 use crate::failure::Failure;
-use crate::server::{self, Call, Command, KeyUse, Parameter, Reply};
+use crate::server::{self, Call, Command, Description, KeyUse, Parameter, Reply};
 use crate::value::Value;
 
 pub(super) struct Info;
 
 impl Command for Info {
-    const NAME: &'static CStr = c"apbf.info";
-    const SUMMARY: &'static CStr =
-        c"A filter's promise, its shape, and what it has been through; or one field of it.";
-    const COMPLEXITY: &'static CStr = c"O(1): a sample of the filter is looked at";
-    const FLAGS: &'static CStr = c"readonly";
-    const ARITY: i32 = -2;
-    const KEY: Option<KeyUse> = Some(KeyUse::Reads);
-    const PARAMETERS: &'static [Parameter] = &[Parameter::KEY, Parameter::text(c"field").optional()];
+    const DESCRIPTION: Description = Description::new(
+        c"apbf.info",
+        c"A filter's promise, its shape, and what it has been through; or one field of it.",
+        Some(KeyUse::Reads),
+        &[Parameter::KEY, Parameter::text(c"field").optional()],
+    )
+    .takes(c"O(1): a sample of the filter is looked at");
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (key, rest) = call.key_and_rest()?;

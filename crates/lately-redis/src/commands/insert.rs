@@ -1,7 +1,5 @@
 //! `APBF.INSERT`: adds items, and creates the filter as asked if there is none.
 
-use std::ffi::CStr;
-
 use lately::MAX_WINDOW;
 
 use super::OPTIONS;
@@ -10,30 +8,30 @@ use crate::arguments::{Arguments, shown};
 use crate::failure::Failure;
 use crate::promise::Asked;
 use crate::replication::Refresh;
-use crate::server::{Argument, Call, Command, KeyUse, Parameter, Reply};
+use crate::server::{Argument, Call, Command, Description, KeyUse, Parameter, Reply};
 
 pub(super) struct Insert;
 
 impl Command for Insert {
-    const NAME: &'static CStr = c"apbf.insert";
-    const SUMMARY: &'static CStr = c"Adds items, and creates the filter as asked if there is none.";
-    const COMPLEXITY: &'static CStr = c"O(N) for N items";
-    const FLAGS: &'static CStr = c"write deny-oom";
-    const ARITY: i32 = -4;
-    const KEY: Option<KeyUse> = Some(KeyUse::Inserts);
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter::KEY,
-        Parameter::real(c"error-rate").after(c"ERROR").optional(),
-        Parameter::integer(c"window").after(c"WINDOW").optional(),
-        OPTIONS[0],
-        OPTIONS[1],
-        OPTIONS[2],
-        OPTIONS[3],
-        OPTIONS[4],
-        Parameter::word(c"nx", c"NX").optional(),
-        Parameter::word(c"nocreate", c"NOCREATE").optional(),
-        Parameter::ITEMS.after(c"ITEMS"),
-    ];
+    const DESCRIPTION: Description = Description::new(
+        c"apbf.insert",
+        c"Adds items, and creates the filter as asked if there is none.",
+        Some(KeyUse::Inserts),
+        &[
+            Parameter::KEY,
+            Parameter::real(c"error-rate").after(c"ERROR").optional(),
+            Parameter::integer(c"window").after(c"WINDOW").optional(),
+            OPTIONS[0],
+            OPTIONS[1],
+            OPTIONS[2],
+            OPTIONS[3],
+            OPTIONS[4],
+            Parameter::word(c"nx", c"NX").optional(),
+            Parameter::word(c"nocreate", c"NOCREATE").optional(),
+            Parameter::ITEMS.after(c"ITEMS"),
+        ],
+    )
+    .takes(c"O(N) for N items");
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (key, rest) = call.key_and_rest()?;

@@ -1,7 +1,5 @@
 //! What primaries send to replicas and write into append-only files. Anybody may send it; it is checked like all else.
 
-use std::ffi::CStr;
-
 use lately::Filter;
 
 use super::add;
@@ -9,7 +7,7 @@ use crate::arguments::{Arguments, number};
 use crate::failure::Failure;
 use crate::promise::check_size;
 use crate::replication::{APPLY, CREATE, PATCH, Refresh};
-use crate::server::{Call, Command, KeyUse, Parameter, Reply};
+use crate::server::{Call, Command, Description, KeyUse, Parameter, Reply};
 use crate::value::Value;
 
 pub(super) struct Create;
@@ -17,12 +15,12 @@ pub(super) struct Patch;
 pub(super) struct Apply;
 
 impl Command for Create {
-    const NAME: &'static CStr = CREATE;
-    const SUMMARY: &'static CStr = c"Internal: creates a filter of the dimensions that a blueprint says.";
-    const FLAGS: &'static CStr = c"write deny-oom";
-    const ARITY: i32 = 3;
-    const KEY: Option<KeyUse> = Some(KeyUse::Creates);
-    const PARAMETERS: &'static [Parameter] = &[Parameter::KEY, Parameter::text(c"blueprint")];
+    const DESCRIPTION: Description = Description::new(
+        CREATE,
+        c"Internal: creates a filter of the dimensions that a blueprint says.",
+        Some(KeyUse::Creates),
+        &[Parameter::KEY, Parameter::text(c"blueprint")],
+    );
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (name, [blueprint]) = call.key_and::<1>()?;
@@ -42,14 +40,13 @@ impl Command for Create {
 }
 
 impl Command for Patch {
-    const NAME: &'static CStr = PATCH;
-    const SUMMARY: &'static CStr = c"Internal: overwrites words of a filter's memory.";
-    const COMPLEXITY: &'static CStr = c"O(N) for N bytes";
-    const FLAGS: &'static CStr = c"write deny-oom";
-    const ARITY: i32 = 4;
-    const KEY: Option<KeyUse> = Some(KeyUse::Inserts);
-    const PARAMETERS: &'static [Parameter] =
-        &[Parameter::KEY, Parameter::integer(c"first-word"), Parameter::text(c"words")];
+    const DESCRIPTION: Description = Description::new(
+        PATCH,
+        c"Internal: overwrites words of a filter's memory.",
+        Some(KeyUse::Inserts),
+        &[Parameter::KEY, Parameter::integer(c"first-word"), Parameter::text(c"words")],
+    )
+    .takes(c"O(N) for N bytes");
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (name, [first, words]) = call.key_and::<2>()?;
@@ -68,21 +65,21 @@ impl Command for Patch {
 }
 
 impl Command for Apply {
-    const NAME: &'static CStr = APPLY;
-    const SUMMARY: &'static CStr = c"Internal: adds items to a window of time as of the given time.";
-    const COMPLEXITY: &'static CStr = c"O(N) for N items";
-    const FLAGS: &'static CStr = c"write deny-oom";
-    const ARITY: i32 = -5;
-    const KEY: Option<KeyUse> = Some(KeyUse::Inserts);
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter::KEY,
-        Parameter::integer(c"now-ms"),
-        Parameter::one_of(
-            c"refresh",
-            &[Parameter::word(c"every", c"EVERY"), Parameter::word(c"first", c"FIRST")],
-        ),
-        Parameter::ITEMS,
-    ];
+    const DESCRIPTION: Description = Description::new(
+        APPLY,
+        c"Internal: adds items to a window of time as of the given time.",
+        Some(KeyUse::Inserts),
+        &[
+            Parameter::KEY,
+            Parameter::integer(c"now-ms"),
+            Parameter::one_of(
+                c"refresh",
+                &[Parameter::word(c"every", c"EVERY"), Parameter::word(c"first", c"FIRST")],
+            ),
+            Parameter::ITEMS,
+        ],
+    )
+    .takes(c"O(N) for N items");
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (name, rest) = call.key_and_rest()?;

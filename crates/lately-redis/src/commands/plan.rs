@@ -1,34 +1,31 @@
 //! `APBF.PLAN`: what `APBF.RESERVE` would build, without building it.
 
-use std::ffi::CStr;
-
 use lately::{Overload, Window};
 
 use super::OPTIONS;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::promise::Asked;
-use crate::server::{Call, Command, KeyUse, Parameter, Reply};
+use crate::server::{Call, Command, Description, Parameter, Reply};
 
 pub(super) struct Plan;
 
 impl Command for Plan {
-    const NAME: &'static CStr = c"apbf.plan";
-    const SUMMARY: &'static CStr = c"What APBF.RESERVE would build, without building it.";
-    const COMPLEXITY: &'static CStr =
-        c"O(1); where no such filter was planned lately, the client waits for the plan";
-    const FLAGS: &'static CStr = c"readonly";
-    const ARITY: i32 = -3;
-    const KEY: Option<KeyUse> = None;
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter::real(c"error-rate"),
-        Parameter::integer(c"window"),
-        OPTIONS[0],
-        OPTIONS[1],
-        OPTIONS[2],
-        OPTIONS[3],
-        OPTIONS[4],
-    ];
+    const DESCRIPTION: Description = Description::new(
+        c"apbf.plan",
+        c"What APBF.RESERVE would build, without building it.",
+        None,
+        &[
+            Parameter::real(c"error-rate"),
+            Parameter::integer(c"window"),
+            OPTIONS[0],
+            OPTIONS[1],
+            OPTIONS[2],
+            OPTIONS[3],
+            OPTIONS[4],
+        ],
+    )
+    .takes(c"O(1); where no such filter was planned lately, the client waits for the plan");
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let asked = Asked::read(&mut Arguments::new(call.arguments()))?;

@@ -7,31 +7,29 @@ use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::promise::Asked;
 use crate::replication;
-use crate::server::{Call, Command, KeyUse, Parameter, Reply};
+use crate::server::{Call, Command, Description, KeyUse, Parameter, Reply};
 
 pub(super) const EVENT: &CStr = c"apbf.reserve";
 
 pub(super) struct Reserve;
 
 impl Command for Reserve {
-    const NAME: &'static CStr = c"apbf.reserve";
-    const SUMMARY: &'static CStr =
-        c"Creates a filter that never forgets the last window inserts, or those of a span of time.";
-    const COMPLEXITY: &'static CStr =
-        c"O(1); where no such filter was planned lately, the client waits for the plan";
-    const FLAGS: &'static CStr = c"write deny-oom";
-    const ARITY: i32 = -4;
-    const KEY: Option<KeyUse> = Some(KeyUse::Creates);
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter::KEY,
-        Parameter::real(c"error-rate"),
-        Parameter::integer(c"window"),
-        OPTIONS[0],
-        OPTIONS[1],
-        OPTIONS[2],
-        OPTIONS[3],
-        OPTIONS[4],
-    ];
+    const DESCRIPTION: Description = Description::new(
+        c"apbf.reserve",
+        c"Creates a filter that never forgets the last window inserts, or those of a span of time.",
+        Some(KeyUse::Creates),
+        &[
+            Parameter::KEY,
+            Parameter::real(c"error-rate"),
+            Parameter::integer(c"window"),
+            OPTIONS[0],
+            OPTIONS[1],
+            OPTIONS[2],
+            OPTIONS[3],
+            OPTIONS[4],
+        ],
+    )
+    .takes(c"O(1); where no such filter was planned lately, the client waits for the plan");
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (name, rest) = call.key_and_rest()?;

@@ -1,25 +1,23 @@
 //! `APBF.SNAPSHOT` and `APBF.LOAD`: the project's one format, for the command line, Python and other servers.
 
-use std::ffi::CStr;
-
 use lately::Filter;
 
 use crate::failure::Failure;
 use crate::promise::check_size;
-use crate::server::{Call, Command, KeyUse, Parameter, Reply};
+use crate::server::{Call, Command, Description, KeyUse, Parameter, Reply};
 use crate::value::Value;
 
 pub(super) struct Snapshot;
 pub(super) struct Load;
 
 impl Command for Snapshot {
-    const NAME: &'static CStr = c"apbf.snapshot";
-    const SUMMARY: &'static CStr = c"The filter as bytes, as the command lately saves it.";
-    const COMPLEXITY: &'static CStr = c"O(N) for N bytes";
-    const FLAGS: &'static CStr = c"readonly";
-    const ARITY: i32 = 2;
-    const KEY: Option<KeyUse> = Some(KeyUse::Reads);
-    const PARAMETERS: &'static [Parameter] = &[Parameter::KEY];
+    const DESCRIPTION: Description = Description::new(
+        c"apbf.snapshot",
+        c"The filter as bytes, as the command lately saves it.",
+        Some(KeyUse::Reads),
+        &[Parameter::KEY],
+    )
+    .takes(c"O(N) for N bytes");
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (key, []) = call.key_and::<0>()?;
@@ -30,13 +28,13 @@ impl Command for Snapshot {
 }
 
 impl Command for Load {
-    const NAME: &'static CStr = c"apbf.load";
-    const SUMMARY: &'static CStr = c"Creates a filter from a snapshot.";
-    const COMPLEXITY: &'static CStr = c"O(N) for N bytes";
-    const FLAGS: &'static CStr = c"write deny-oom";
-    const ARITY: i32 = 3;
-    const KEY: Option<KeyUse> = Some(KeyUse::Creates);
-    const PARAMETERS: &'static [Parameter] = &[Parameter::KEY, Parameter::text(c"bytes")];
+    const DESCRIPTION: Description = Description::new(
+        c"apbf.load",
+        c"Creates a filter from a snapshot.",
+        Some(KeyUse::Creates),
+        &[Parameter::KEY, Parameter::text(c"bytes")],
+    )
+    .takes(c"O(N) for N bytes");
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (name, [bytes]) = call.key_and::<1>()?;

@@ -5,21 +5,12 @@ use std::slice;
 
 use valkey_module::raw;
 
-use super::{KeyUse, OK, Parameter, Reply, api, guarded};
+use super::{Description, OK, Reply, api, guarded};
 use crate::failure::Failure;
 
 /// A command of the module.
 pub(crate) trait Command {
-    const NAME: &'static CStr;
-    const SUMMARY: &'static CStr;
-    const COMPLEXITY: &'static CStr = c"O(1)";
-    /// As the server wants it: `write`, `readonly`, `deny-oom`, `fast`.
-    const FLAGS: &'static CStr;
-    /// Arguments with the name; at least so many if negative.
-    const ARITY: c_int;
-    /// What is done to the key, which is the first argument; `None` if there is none.
-    const KEY: Option<KeyUse>;
-    const PARAMETERS: &'static [Parameter];
+    const DESCRIPTION: Description;
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure>;
 }

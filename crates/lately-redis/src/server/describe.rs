@@ -5,7 +5,66 @@ use std::ptr;
 
 use valkey_module::raw;
 
-use super::call::Command;
+/// What a server is told of a command.
+pub(crate) struct Description {
+    pub(super) name: &'static CStr,
+    summary: &'static CStr,
+    complexity: &'static CStr,
+    is_fast: bool,
+    /// What is done to the key, which is the first argument; `None` if there is none.
+    pub(super) key: Option<KeyUse>,
+    parameters: &'static [Parameter],
+}
+
+impl Description {
+    pub(crate) const fn new(
+        name: &'static CStr,
+        summary: &'static CStr,
+        key: Option<KeyUse>,
+        parameters: &'static [Parameter],
+    ) -> Self {
+        Self { name, summary, complexity: c"O(1)", is_fast: false, key, parameters }
+    }
+
+    /// How its time grows, if it does.
+    pub(crate) const fn takes(self, complexity: &'static CStr) -> Self {
+        Self { complexity, ..self }
+    }
+
+    /// It never takes longer than the server's own fast commands.
+    pub(crate) const fn fast(self) -> Self {
+        Self { is_fast: true, ..self }
+    }
+
+    fn writes(&self) -> bool {
+        matches!(self.key, Some(KeyUse::Creates | KeyUse::Inserts))
+    }
+
+    pub(super) fn flags(&self) -> &'static CStr {
+        match (self.writes(), self.is_fast) {
+            (true, true) => c"write deny-oom fast",
+            (true, false) => c"write deny-oom",
+            (false, true) => c"readonly fast",
+            (false, false) => c"readonly",
+        }
+    }
+
+    /// For access control, where modules have a category of their own; the server does not derive the others then.
+    pub(super) fn categories(&self) -> &'static CStr {
+        match (self.writes(), self.is_fast) {
+            (true, true) => c"apbf write fast",
+            (true, false) => c"apbf write slow",
+            (false, true) => c"apbf read fast",
+            (false, false) => c"apbf read slow",
+        }
+    }
+
+    /// Words with the name; at least so many if negative.
+    fn arity(&self) -> c_int {
+        let least = 1 + self.parameters.iter().map(Parameter::least_words).sum::<c_int>();
+        if self.parameters.iter().all(|parameter| parameter.flags == 0) { least } else { -least }
+    }
+}
 
 /// What a command does to its key.
 #[derive(Clone, Copy)]
@@ -90,6 +149,12 @@ impl Parameter {
         Self { flags: self.flags | flags, ..self }
     }
 
+    /// How many words it takes at least; a group is only ever optional.
+    fn least_words(&self) -> c_int {
+        let is_optional = self.flags & raw::REDISMODULE_CMD_ARG_OPTIONAL != 0;
+        if is_optional { 0 } else { 1 + c_int::from(self.token.is_some()) }
+    }
+
     fn is_key(&self) -> bool {
         self.kind == raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_KEY
     }
@@ -141,7 +206,8 @@ fn listed(
 }
 
 /// Hands the description of a command over, in the server's terms.
-pub(super) fn with_description<C: Command, T>(
+pub(super) fn with_info<T>(
+    description: &Description,
     hand_over: impl FnOnce(*const raw::RedisModuleCommandInfo) -> T,
 ) -> T {
     let version = raw::RedisModuleCommandInfoVersion {
@@ -162,18 +228,17 @@ pub(super) fn with_description<C: Command, T>(
             raw::RedisModuleCommandKeySpec__bindgen_ty_2__bindgen_ty_1 { lastkey: 0, keystep: 1, limit: 0 };
         spec
     };
-    let mut keys: Vec<_> = C::KEY.map(first_argument).into_iter().chain([no_key]).collect();
+    let mut keys: Vec<_> = description.key.map(first_argument).into_iter().chain([no_key]).collect();
     let mut kept = Vec::new();
-    let mut arguments = listed(C::PARAMETERS, &mut kept);
-    let arity: c_int = C::ARITY;
+    let mut arguments = listed(description.parameters, &mut kept);
     hand_over(&raw::RedisModuleCommandInfo {
         version: &raw const version,
-        summary: C::SUMMARY.as_ptr(),
-        complexity: C::COMPLEXITY.as_ptr(),
+        summary: description.summary.as_ptr(),
+        complexity: description.complexity.as_ptr(),
         since: c"0.1.0".as_ptr(),
         history: ptr::null_mut(),
         tips: ptr::null(),
-        arity,
+        arity: description.arity(),
         key_specs: keys.as_mut_ptr(),
         args: arguments.as_mut_ptr(),
     })

@@ -11,10 +11,6 @@ use super::{ERR, OK, api, describe, guarded, info};
 const NAME: &CStr = c"apbf";
 /// Of commands, for access control.
 const CATEGORY: &CStr = c"apbf";
-const CATEGORIES_OF_WRITES: &CStr = c"apbf write slow";
-const CATEGORIES_OF_FAST_WRITES: &CStr = c"apbf write fast";
-const CATEGORIES_OF_READS: &CStr = c"apbf read slow";
-const CATEGORIES_OF_FAST_READS: &CStr = c"apbf read fast";
 const VERSION: c_int = 1;
 /// Valkey's newer way of moving slots sends what a type's append-only commands are, which is all that we need.
 const HANDLE_ATOMIC_SLOT_MIGRATION: c_int = 1 << 5;
@@ -59,11 +55,11 @@ impl Loading {
     }
 
     pub(crate) fn command<C: Command>(&self) -> Result<(), Refused> {
-        let key = c_int::from(C::KEY.is_some());
+        let description = &C::DESCRIPTION;
+        let (name, flags) = (description.name.as_ptr(), description.flags().as_ptr());
+        let key = c_int::from(description.key.is_some());
         // SAFETY: names and flags live for ever; the server copies what it is told about the command.
         unsafe {
-            let name = C::NAME.as_ptr();
-            let flags = C::FLAGS.as_ptr();
             accepted(api!(RedisModule_CreateCommand(
                 self.ctx,
                 name,
@@ -74,11 +70,11 @@ impl Loading {
                 key
             )))?;
             let command = api!(RedisModule_GetCommand(self.ctx, name));
-            describe::with_description::<C, _>(|description| {
-                accepted(api!(RedisModule_SetCommandInfo(command, description)))
+            describe::with_info(description, |info| {
+                accepted(api!(RedisModule_SetCommandInfo(command, info)))
             })?;
             if let (true, Some(set)) = (self.has_category, raw::RedisModule_SetCommandACLCategories) {
-                accepted(set(command, categories::<C>().as_ptr()))?;
+                accepted(set(command, description.categories().as_ptr()))?;
             }
         }
         Ok(())
@@ -88,17 +84,6 @@ impl Loading {
     pub(crate) fn info_section(&self) -> Result<(), Refused> {
         // SAFETY: the context is that of the loading.
         accepted(unsafe { api!(RedisModule_RegisterInfoFunc(self.ctx, Some(info::write))) })
-    }
-}
-
-/// Of a command, by its flags; servers that have categories of modules' own do not derive the others.
-fn categories<C: Command>() -> &'static CStr {
-    let flags = C::FLAGS.to_bytes();
-    match (flags.starts_with(b"write"), flags.ends_with(b"fast")) {
-        (true, true) => CATEGORIES_OF_FAST_WRITES,
-        (true, false) => CATEGORIES_OF_WRITES,
-        (false, true) => CATEGORIES_OF_FAST_READS,
-        (false, false) => CATEGORIES_OF_READS,
     }
 }
 

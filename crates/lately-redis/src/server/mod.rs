@@ -19,7 +19,7 @@ use valkey_module::raw;
 pub(crate) use call::{Argument, Call, Command};
 pub(crate) use config::{NumberConfig, TextConfig, WordConfig};
 pub(crate) use data_type::{AofWriter, Digest, Loader, Saver};
-pub(crate) use describe::{KeyUse, Parameter};
+pub(crate) use describe::{Description, KeyUse, Parameter};
 pub(crate) use info::Section;
 pub(crate) use key::Key;
 pub(crate) use loading::{Loading, Refused};
