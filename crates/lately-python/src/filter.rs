@@ -27,12 +27,11 @@ pub(crate) struct BaseFilter {
     plan: OnceLock<Plan>,
 }
 
-// A Python object is on the heap in any case.
-#[allow(clippy::large_enum_variant)]
+/// Boxed, because the core's filters hold tables for SIMD, and Python's own memory is not aligned for them.
 enum State {
     /// Calls of several threads go through one after the other.
-    Own(Mutex<lately::Filter>),
-    Shared(lately::SharedFilter),
+    Own(Box<Mutex<lately::Filter>>),
+    Shared(Box<lately::SharedFilter>),
 }
 
 /// Outside of the interpreter. A panic of another thread has left a whole filter behind: the core's are never half done.
@@ -45,7 +44,7 @@ impl BaseFilter {
         Self {
             hash_function: filter.hash_function(),
             clock: Clock::new(filter.guaranteed_span().is_some(), told),
-            state: State::Own(Mutex::new(filter)),
+            state: State::Own(Box::new(Mutex::new(filter))),
             plan: OnceLock::new(),
         }
     }
@@ -54,7 +53,7 @@ impl BaseFilter {
         Self {
             hash_function: filter.hash_function(),
             clock: Clock::new(filter.guaranteed_span().is_some(), told),
-            state: State::Shared(filter),
+            state: State::Shared(Box::new(filter)),
             plan: OnceLock::new(),
         }
     }
@@ -158,7 +157,7 @@ impl BaseFilter {
             _ if std::ptr::eq(self, other) => true,
             (State::Own(left), State::Own(right)) => {
                 // In an order that is the same for all threads, or two could wait for each other.
-                let (first, second) = if std::ptr::from_ref(left) < std::ptr::from_ref(right) {
+                let (first, second) = if std::ptr::from_ref(&**left) < std::ptr::from_ref(&**right) {
                     (left, right)
                 } else {
                     (right, left)
