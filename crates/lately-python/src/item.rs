@@ -12,6 +12,16 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyMemoryView, PyString};
 
+/// The bytes that an item is: what is hashed here, in the command `lately` and in the module for Redis.
+///
+/// >>> from lately import item_bytes
+/// >>> item_bytes("\u00fc"), item_bytes(17), item_bytes(b"as it is")
+/// (b'\xc3\xbc', b'17', b'as it is')
+#[pyfunction]
+pub(crate) fn item_bytes<'py>(item: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+    with_bytes(item, |bytes| PyBytes::new(item.py(), bytes))
+}
+
 #[inline]
 pub(crate) fn hash(item: &Bound<'_, PyAny>, function: HashFunction) -> PyResult<u64> {
     with_bytes(item, |bytes| function.hash(bytes))

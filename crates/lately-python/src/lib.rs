@@ -29,6 +29,8 @@ mod _native {
     #[pymodule_export]
     use crate::filter::{BaseFilter, Filter, SharedFilter, restore};
     #[pymodule_export]
+    use crate::item::item_bytes;
+    #[pymodule_export]
     use crate::promise::plan;
     #[pymodule_export]
     use crate::shards::{shard_of, shard_window};

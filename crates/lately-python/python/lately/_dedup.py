@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, TypeVar, Unpack, cast
 
 from lately._native import BaseFilter, Filter
-from lately._types import FilterOptions, Item, Time
+from lately._types import Item, Promise, Time
 
 T = TypeVar("T")
 
@@ -16,7 +16,7 @@ def dedup(
     refresh: Literal["every", "first"] = "every",
     time: Callable[[T], Time] | None = None,
     filter: BaseFilter | None = None,
-    **options: Unpack[FilterOptions],
+    **promise: Unpack[Promise],
 ) -> Iterator[T]:
     """The elements of an iterable without those whose key was seen lately, each as soon as it comes.
 
@@ -24,7 +24,7 @@ def dedup(
     refresh: "every" sighting renews an element's place, so it passes again after it has been silent for the window; with
         "first" only the one that passed counts, so it passes about once per window.
     time: an element's time, for time windows; without it, the system's clock.
-    filter: a filter of yours, which then knows what has passed. Without it, the keywords of Filter describe a new one.
+    filter: a filter of yours, which then knows what has passed. Without it, keywords describe a new one, as those of plan do.
 
     >>> from lately import dedup
     >>> list(dedup(["a", "b", "a", "c"], window=1000, false_positive_rate=1e-6))
@@ -36,9 +36,9 @@ def dedup(
     if refresh not in ("every", "first"):
         raise ValueError(f'refresh = {refresh!r} is not possible: give "every" or "first"')
     if filter is None:
-        filter = Filter(**options)
-    elif options:
-        raise TypeError(f"a filter was given, so these describe nothing: {', '.join(options)}; leave out one of the two")
+        filter = Filter(**promise)
+    elif promise:
+        raise TypeError(f"a filter was given, so these describe nothing: {', '.join(promise)}; leave out one of the two")
     seen_lately = filter.check_and_add if refresh == "every" else filter.check_or_add
     # Outside of the generator, so that what is asked wrongly fails at the call and not at the first element.
     return _unseen(iterable, key, time, seen_lately)

@@ -1,6 +1,5 @@
 """Names for what goes in and comes out; only for annotations."""
 
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, Literal, Protocol, SupportsIndex, TypedDict
 
@@ -26,7 +25,7 @@ class ArrowStream(Protocol):
 
 
 class Promise(TypedDict, total=False):
-    """The keywords of `plan`: what a filter has to promise."""
+    """What a filter has to promise: the keywords of `plan`."""
 
     window: int | None
     within: timedelta | None
@@ -38,14 +37,3 @@ class Promise(TypedDict, total=False):
     max_memory: int | None
     shape: tuple[int, int] | None
     overload: Literal["keep_window", "keep_rate"] | None
-
-
-class FilterOptions(Promise, total=False):
-    """The keywords of `Filter`: a promise, and how items are hashed."""
-
-    seed: int | None
-    key: bytes | None
-
-
-Items = Iterable[Item] | ArrowArray | ArrowStream
-"""Many items; numpy arrays are iterables, too."""
