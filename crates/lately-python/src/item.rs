@@ -12,6 +12,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyMemoryView, PyString};
 
+use crate::decimal::Decimal;
+
 /// The bytes that an item is: what is hashed here, in the command `lately` and in the module for Redis.
 ///
 /// >>> from lately import item_bytes
@@ -77,7 +79,7 @@ fn with_decimal<R>(number: &Bound<'_, PyInt>, take: impl FnOnce(&[u8]) -> R) -> 
     // SAFETY: the object is an int and the interpreter is attached; an int raises nothing here, it overflows.
     let small = unsafe { ffi::PyLong_AsLongLongAndOverflow(number.as_ptr(), &raw mut overflow) };
     if overflow == 0 {
-        return Ok(take(itoa::Buffer::new().format(small).as_bytes()));
+        return Ok(take(Decimal::new(small < 0, small.unsigned_abs()).text()));
     }
     // SAFETY: as above; the result is a new reference to a str, or null with an exception set (too many digits for Python).
     // A subclass that prints itself differently is not asked.

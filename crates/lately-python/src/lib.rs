@@ -11,6 +11,7 @@
 
 mod answers;
 mod clock;
+mod decimal;
 mod errors;
 mod filter;
 mod item;

@@ -1,10 +1,12 @@
 //! Elements of one width at equal distances in memory: integers and bytes.
 
 use std::any::Any;
+use std::marker::PhantomData;
 
 use lately::HashFunction;
 
 use super::Column;
+use crate::decimal::Decimal;
 
 /// Where the elements are. Distances may be negative, as those of a numpy array that was turned around.
 pub(super) struct Strided {
@@ -70,8 +72,7 @@ impl Strided {
 
     fn into_numbers<T: Number>(self, is_swapped: bool) -> Box<dyn Column> {
         debug_assert_eq!(self.width, size_of::<T>());
-        let read = if is_swapped { |number: T| number.swapped() } else { |number: T| number };
-        Box::new(Integers { elements: self, in_order: read })
+        Box::new(Integers::<T> { elements: self, is_swapped, number: PhantomData })
     }
 
     /// The elements as bytes. Padding is zero bytes at the end, which are no part of the item.
@@ -80,26 +81,47 @@ impl Strided {
     }
 }
 
-trait Number: itoa::Integer + Copy + Send + Sync + 'static {
+trait Number: Copy + Send + Sync + 'static {
     fn swapped(self) -> Self;
+    fn decimal(self) -> Decimal;
 }
 
 macro_rules! number {
-    ($($type:ty),+) => {$(
+    ($($type:ty: $is_negative:expr, $magnitude:expr;)+) => {$(
         impl Number for $type {
+            #[inline]
             fn swapped(self) -> Self {
                 self.swap_bytes()
+            }
+
+            #[inline]
+            fn decimal(self) -> Decimal {
+                Decimal::new($is_negative(self), $magnitude(self).into())
             }
         }
     )+};
 }
-number!(u8, u16, u32, u64, i8, i16, i32, i64);
+number! {
+    u8: |_| false, |number| number;
+    u16: |_| false, |number| number;
+    u32: |_| false, |number| number;
+    u64: |_| false, |number| number;
+    i8: i8::is_negative, i8::unsigned_abs;
+    i16: i16::is_negative, i16::unsigned_abs;
+    i32: i32::is_negative, i32::unsigned_abs;
+    i64: i64::is_negative, i64::unsigned_abs;
+}
+
+/// How many texts are written before they are hashed. What was just written in pieces cannot be read at once: the processor
+/// would wait until the pieces have arrived in its cache.
+const TEXTS: usize = 64;
 
 /// Integers are hashed as their decimal text; see `crate::item`.
 struct Integers<T> {
     elements: Strided,
-    /// Turns the bytes around where they lie in the other order.
-    in_order: fn(T) -> T,
+    /// Whether their bytes lie in the other order.
+    is_swapped: bool,
+    number: PhantomData<T>,
 }
 
 impl<T: Number> Column for Integers<T> {
@@ -109,10 +131,17 @@ impl<T: Number> Column for Integers<T> {
 
     fn hash(&self, function: HashFunction, first: usize, hashes: &mut [u64]) {
         assert!(first + hashes.len() <= self.elements.len);
-        for (i, hash) in hashes.iter_mut().enumerate() {
-            // SAFETY: the element exists, has the width of T, and may lie at any address.
-            let number = unsafe { self.elements.at(first + i).cast::<T>().read_unaligned() };
-            *hash = function.hash(itoa::Buffer::new().format((self.in_order)(number)).as_bytes());
+        let mut texts = [Decimal::EMPTY; TEXTS];
+        for (block, hashes) in hashes.chunks_mut(TEXTS).enumerate() {
+            for (i, text) in texts[..hashes.len()].iter_mut().enumerate() {
+                let element = self.elements.at(first + block * TEXTS + i).cast::<T>();
+                // SAFETY: the element exists, has the width of T, and may lie at any address.
+                let number = unsafe { element.read_unaligned() };
+                *text = if self.is_swapped { number.swapped() } else { number }.decimal();
+            }
+            for (text, hash) in texts.iter().zip(hashes) {
+                *hash = function.hash(text.text());
+            }
         }
     }
 }
