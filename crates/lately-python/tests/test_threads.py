@@ -2,8 +2,10 @@
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import numpy
 import pytest
@@ -75,39 +77,56 @@ def no_forced_switches() -> Iterator[None]:
     sys.setswitchinterval(interval)
 
 
-def runs_beside_a_bulk_call(seen: Filter, meanwhile: Callable[[], None]) -> bool:
-    """Whether `meanwhile` returns while a bulk call of another thread is under way."""
+@contextmanager
+def another_thread(call: Callable[[], object]) -> Iterator[Callable[[], bool]]:
+    """Runs a call in another thread. Once that has begun, says whether it is still under way: nobody but the call itself lets
+    go of Python's lock in between, so only a call that does can be seen so."""
+    begun, done = [], []
+
+    def run() -> None:
+        begun.append(True)
+        call()
+        done.append(True)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    while not begun:
+        time.sleep(0)
+    yield lambda: not done
+    thread.join()
+
+
+def bulk_call(seen: Filter) -> Callable[[], object]:
     numbers = numpy.arange(5_000_000, dtype="uint64")
-    finished = []
+    # What is done only the first time is done here, and cannot be what lets others go on.
+    seen.check_and_add_many(numbers[:1])
+    return lambda: seen.check_and_add_many(numbers)
 
-    def bulk() -> None:
-        seen.check_and_add_many(numbers)
-        finished.append(True)
 
-    worker = threading.Thread(target=bulk)
-    # Returns when the worker lets go of Python's lock: in the call, or only after it.
-    worker.start()
-    meanwhile()
-    beside = not finished
-    worker.join()
-    return beside
+def some_time(attempt: Callable[[], bool]) -> bool:
+    """A busy machine may not let this thread run in time; twenty times in a row it will not happen."""
+    return any(attempt() for _ in range(20))
 
 
 @BOTH
 def test_bulk_calls_let_python_go_on(kind: type[Filter], no_forced_switches: None) -> None:
     seen = kind(window=1_000_000, false_positive_rate=1e-4)
-    # A busy machine may not let this thread run in time; ten times in a row it will not happen.
-    assert any(runs_beside_a_bulk_call(seen, lambda: None) for _ in range(10))
+
+    def attempt() -> bool:
+        with another_thread(bulk_call(seen)) as is_under_way:
+            return is_under_way()
+
+    assert some_time(attempt)
 
 
 def test_who_waits_for_a_bulk_call_lets_the_others_go_on(no_forced_switches: None) -> None:
     seen = Filter(window=1_000_000, false_positive_rate=1e-4)
 
-    def wait_in_another_thread() -> None:
-        # Returns when that thread lets go of Python's lock: while it waits for the filter, or only when it has got it.
-        threading.Thread(target=seen.check_and_add, args=("x",)).start()
+    def attempt() -> bool:
+        with another_thread(bulk_call(seen)), another_thread(lambda: seen.check_and_add("x")) as is_waiting:
+            return is_waiting()
 
-    assert any(runs_beside_a_bulk_call(seen, wait_in_another_thread) for _ in range(10))
+    assert some_time(attempt)
 
 
 def test_filters_compared_from_both_sides_do_not_wait_for_each_other() -> None:
