@@ -17,8 +17,10 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from datetime import date
+from functools import partial
 from importlib import import_module
 from importlib.metadata import version
+from typing import Any
 
 import numpy
 import xxhash
@@ -32,8 +34,8 @@ ROUNDS = 5
 HEAT = 300_000
 SINGLES = 1_000_000
 
-Numbers = list[int]
-Contender = Callable[[], Callable[[Numbers], object]]
+Check = Callable[[Any], Any]
+"""Takes numbers, says of each whether it was seen, and adds it."""
 
 
 def say(text: str) -> None:
@@ -61,10 +63,10 @@ def stream(length: int) -> NDArray[numpy.uint64]:
 # one by one they would find; that is not held against them here.
 
 
-def rbloom(capacity: int) -> Callable[[Numbers], object]:
-    bloom = import_module("rbloom").Bloom(capacity, RATE)
+def updating(bloom: Any) -> Check:
+    """A filter that can be added many numbers at once, but is asked one by one."""
 
-    def check_and_add(numbers: Numbers) -> object:
+    def check_and_add(numbers: list[int]) -> object:
         seen = [number in bloom for number in numbers]
         bloom.update(numbers)
         return seen
@@ -72,21 +74,18 @@ def rbloom(capacity: int) -> Callable[[Numbers], object]:
     return check_and_add
 
 
-def abloom(capacity: int) -> Callable[[Numbers], object]:
-    bloom = import_module("abloom").BloomFilter(capacity, RATE)
-
-    def check_and_add(numbers: Numbers) -> object:
-        seen = [number in bloom for number in numbers]
-        bloom.update(numbers)
-        return seen
-
-    return check_and_add
+def rbloom(capacity: int) -> Check:
+    return updating(import_module("rbloom").Bloom(capacity, RATE))
 
 
-def fastbloom_rs(capacity: int) -> Callable[[Numbers], object]:
+def abloom(capacity: int) -> Check:
+    return updating(import_module("abloom").BloomFilter(capacity, RATE))
+
+
+def fastbloom_rs(capacity: int) -> Check:
     bloom = import_module("fastbloom_rs").FilterBuilder(capacity, RATE).build_bloom_filter()
 
-    def check_and_add(numbers: Numbers) -> object:
+    def check_and_add(numbers: list[int]) -> object:
         # It takes signed numbers only; the stream for peers has them.
         seen = bloom.contains_int_batch(numbers)
         bloom.add_int_batch(numbers)
@@ -95,49 +94,40 @@ def fastbloom_rs(capacity: int) -> Callable[[Numbers], object]:
     return check_and_add
 
 
-def pybloomfiltermmap3(capacity: int) -> Callable[[Numbers], object]:
+def pybloomfiltermmap3(capacity: int) -> Check:
     # Its `add` says whether the item was there.
     bloom = import_module("pybloomfilter").BloomFilter(capacity, RATE)
     return lambda numbers: list(map(bloom.add, numbers))
 
 
-def pybloom_live(capacity: int) -> Callable[[Numbers], object]:
+def pybloom_live(capacity: int) -> Check:
     bloom = import_module("pybloom_live").BloomFilter(capacity, RATE)
     return lambda numbers: list(map(bloom.add, numbers))
 
 
-def preshed(capacity: int) -> Callable[[Numbers], object]:
+def preshed(capacity: int) -> Check:
     bloom = import_module("preshed.bloom").BloomFilter.from_error_rate(capacity, RATE)
-
-    def check_and_add(numbers: Numbers) -> object:
-        seen = [number in bloom for number in numbers]
-        for number in numbers:
-            bloom.add(number)
-        return seen
-
-    return check_and_add
+    return lambda numbers: [(number in bloom, bloom.add(number))[0] for number in numbers]
 
 
-def bloomlib(capacity: int) -> Callable[[Numbers], object]:
+def bloomlib(capacity: int) -> Check:
     bloom = import_module("bloomlib").BloomFilter(capacity, RATE)
+    return lambda numbers: [(bloom.contains(number), bloom.add(number))[0] for number in numbers]
 
-    def check_and_add(numbers: Numbers) -> object:
-        seen = [bloom.contains(number) for number in numbers]
-        for number in numbers:
-            bloom.add(number)
-        return seen
 
-    return check_and_add
+def name_of(peer: Callable[[int], Check]) -> str:
+    """Its name on PyPI."""
+    return peer.__name__.replace("_", "-")
 
 
 PEERS = (rbloom, abloom, fastbloom_rs, pybloomfiltermmap3, pybloom_live, preshed, bloomlib)
 
 
-def ordered_dict(window: int) -> Callable[[Numbers], list[bool]]:
+def ordered_dict(window: int) -> Check:
     """The exact window that people write: the last `window` different numbers."""
     known: OrderedDict[int, None] = OrderedDict()
 
-    def check_and_add(numbers: Numbers) -> list[bool]:
+    def check_and_add(numbers: list[int]) -> list[bool]:
         seen = []
         for number in numbers:
             if number in known:
@@ -185,9 +175,10 @@ def main(lab: str, length: int = 10_000_000) -> None:
     file = os.path.join(directory.name, "numbers")
     numbers.tofile(file)
 
-    def in_rust(window: int) -> dict[str, object]:
+    def in_rust(window: int) -> dict[str, Any]:
         run = subprocess.run([lab, "numbers", file, str(window), str(RATE)], check=True, capture_output=True, text=True)
-        return json.loads(run.stdout)  # type: ignore[no-any-return]
+        answer: dict[str, Any] = json.loads(run.stdout)
+        return answer
 
     agreement = {}
     for window, snapshot in empty.items():
@@ -201,15 +192,15 @@ def main(lab: str, length: int = 10_000_000) -> None:
 
     heat, versions = {}, {}
     for peer in PEERS:
-        name = peer.__name__.replace("_", "-")
+        name = name_of(peer)
         try:
             check_and_add = peer(HEAT)
         except ImportError:
             say(f"{name} is not installed")
             continue
         some = list(dict.fromkeys(listed[:HEAT]))
-        assert sum(check_and_add(some)) <= RATE * 10 * len(some), f"{name} mistakes too many"  # type: ignore[call-overload]
-        assert all(check_and_add(some)), f"{name} forgets"  # type: ignore[call-overload]
+        assert sum(check_and_add(some)) <= RATE * 10 * len(some), f"{name} mistakes too many"
+        assert all(check_and_add(some)), f"{name} forgets"
         rounds = []
         for _ in range(3):
             check_and_add = peer(HEAT)
@@ -221,25 +212,25 @@ def main(lab: str, length: int = 10_000_000) -> None:
     if rbloom not in finalists:
         finalists.append(rbloom)
 
-    def ours(window: int) -> Callable[[], Callable[[object], object]]:
-        return lambda: Filter.from_bytes(empty[window]).check_and_add_many
+    def ours(window: int) -> Check:
+        return Filter.from_bytes(empty[window]).check_and_add_many
 
     contenders: dict[str, Callable[[], float]] = {}
 
-    def enter(name: str, make: Callable[[], Callable[[object], object]], given: object) -> None:
+    def enter(name: str, make: Callable[[], Check], given: object) -> None:
         def turn() -> float:
             check_and_add = make()
             return timed(lambda: check_and_add(given))
 
         contenders[name] = turn
 
-    enter("lately", ours(WINDOW), numbers)
-    contenders["Rust batch call"] = lambda: float(in_rust(WINDOW)["seconds"])  # type: ignore[arg-type]
-    enter("lately, window of all numbers", ours(length), numbers)
-    contenders["Rust batch call, window of all numbers"] = lambda: float(in_rust(length)["seconds"])  # type: ignore[arg-type]
+    enter("lately", partial(ours, WINDOW), numbers)
+    contenders["Rust batch call"] = lambda: in_rust(WINDOW)["seconds"]
+    enter("lately, window of all numbers", partial(ours, length), numbers)
+    contenders["Rust batch call, window of all numbers"] = lambda: in_rust(length)["seconds"]
     for peer in finalists:
-        enter(peer.__name__.replace("_", "-"), lambda peer=peer: peer(length), listed)  # type: ignore[misc]
-    enter("OrderedDict", lambda: ordered_dict(WINDOW), listed)  # type: ignore[arg-type,return-value]
+        enter(name_of(peer), partial(peer, length), listed)
+    enter("OrderedDict", partial(ordered_dict, WINDOW), listed)
 
     texts = [f"order-{number}" for number in listed[:SINGLES]]
 
@@ -271,7 +262,7 @@ def main(lab: str, length: int = 10_000_000) -> None:
         say(f"round {number + 1} of {ROUNDS}: " + ", ".join(f"{name} {times[-1]:.2f}" for name, times in seconds.items()))
 
     median = {name: statistics.median(times) for name, times in seconds.items()}
-    peers = [peer.__name__.replace("_", "-") for peer in finalists]
+    peers = [name_of(peer) for peer in finalists]
     fastest = min(peers, key=lambda name: median[name])
     everything = "lately, window of all numbers"
     record = {
@@ -282,7 +273,7 @@ def main(lab: str, length: int = 10_000_000) -> None:
         "false_positive_rate": RATE,
         "agreement": agreement,
         "versions": versions,
-        "heat_ns": {peer.__name__.replace("_", "-"): round(nanos * 1e9, 1) for peer, nanos in heat.items()},
+        "heat_ns": {name_of(peer): round(nanos * 1e9, 1) for peer, nanos in heat.items()},
         "rounds_seconds": {name: [round(value, 4) for value in times] for name, times in seconds.items()},
         "median_ns": {
             name: round(value / (len(texts) if name in singles else length) * 1e9, 1) for name, value in median.items()

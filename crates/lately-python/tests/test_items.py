@@ -210,6 +210,13 @@ def test_texts_that_numpy_keeps_elsewhere() -> None:
     same_filters(texts, numpy.array(texts, dtype=numpy.dtypes.StringDType()))
 
 
+def test_series_of_pandas_that_arrow_does_not_take() -> None:
+    mixed = ["a", 17, b"c"]
+    same_filters(mixed, pandas.Series(mixed, dtype=object))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="item 2: .*repr"):
+        new(window=64, false_positive_rate=1e-6).add_many(pandas.Series(["a", 17, 1.5], dtype=object))
+
+
 def test_bytes_of_one_width() -> None:
     digests = [b"0123456789abcdef", bytes(16), b"fedcba9876543210"]
     same_filters(digests, pyarrow.array(digests, pyarrow.binary(16)), pyarrow.array([b"x" * 16, *digests], pyarrow.binary(16))[1:])

@@ -63,27 +63,22 @@ impl Items {
                 buffer::Found::Objects => Self { are_columns: true, ..Self::from_sequence(items, function)? },
             });
         }
-        let as_array = |items: &Bound<'_, PyAny>| -> PyResult<Option<Self>> {
-            let array = items.py().import("numpy")?.call_method1("asarray", (items,))?;
-            // What numpy hands back unchanged, it cannot make an array of.
-            if array.is(items) { Ok(None) } else { Self::read(&array, function).map(Some) }
-        };
-        let has = |method: &str| items.hasattr(method);
-        if has("__arrow_c_stream__")? || has("__arrow_c_array__")? {
-            return match arrow::read(items) {
-                Ok(columns) => Ok(Self { columns, are_columns: true }),
+        let has_array = items.hasattr("__array__")?;
+        if items.hasattr("__arrow_c_stream__")? || items.hasattr("__arrow_c_array__")? {
+            match arrow::read(items) {
+                Ok(columns) => return Ok(Self { columns, are_columns: true }),
+                Err(arrow::Failure::Refused(error)) => return Err(error),
                 // A pandas series offers Arrow even where pyarrow is missing or cannot take its values.
-                Err(arrow::Failure::NotExported(error)) => match as_array(items) {
-                    Ok(Some(found)) if has("__array__")? => Ok(found),
-                    _ => Err(error),
-                },
-                Err(arrow::Failure::Refused(error)) => Err(error),
-            };
+                Err(arrow::Failure::NotExported(error)) if !has_array => return Err(error),
+                Err(arrow::Failure::NotExported(_)) => {}
+            }
         }
-        if has("__array__")?
-            && let Some(found) = as_array(items)?
-        {
-            return Ok(found);
+        if has_array {
+            let array = items.py().import("numpy")?.call_method1("asarray", (items,))?;
+            // An array that comes back as it was has been looked at already.
+            if !array.is(items) {
+                return Self::read(&array, function);
+            }
         }
         Self::from_sequence(items, function)
     }
