@@ -173,6 +173,15 @@ def test_integers_of_every_width(width: int, signed: bool) -> None:
     )
 
 
+def test_integers_of_every_length() -> None:
+    powers = [10**exponent for exponent in range(20)]
+    numbers = sorted({number for power in powers for number in (power - 1, power, power + 1, 2 * power)} - {2 * 10**19})
+    assert {len(str(number)) for number in numbers} == set(range(1, 21))
+    same_filters([str(number) for number in numbers], numbers, numpy.array(numbers, dtype="uint64"))
+    negative = [-number for number in numbers if number <= 2**63]
+    same_filters([str(number) for number in negative], negative, numpy.array(negative, dtype="int64"))
+
+
 @given(TEXTS)
 def test_texts_in_every_form(texts: list[str]) -> None:
     large = pyarrow.array(texts, pyarrow.large_string())
@@ -257,6 +266,7 @@ NULL = "item {} is null.*drop"
         (numpy.array(["2026-01-01"], dtype="datetime64[ms]"), TypeError, "not dates or times"),
         (numpy.array([(1, 2)], dtype="i4,i4"), TypeError, "not elements of the format"),
         (numpy.array([1 + 2j]), TypeError, "not elements of the format"),
+        (numpy.ma.array([1, 2], mask=[False, True]), TypeError, "masked array.*compressed"),
         (numpy.array([[1, 2], [3, 4]]), ValueError, "2 dimensions.*ravel"),
         (numpy.array(7), TypeError, "is not many items"),
         (numpy.array([1, None], dtype=object), TypeError, "item 1: .*leave it out"),

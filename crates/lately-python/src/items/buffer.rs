@@ -33,6 +33,13 @@ pub(super) fn read(items: &Bound<'_, PyAny>, function: HashFunction) -> PyResult
             "call the method without _many, or pass a list",
         ));
     }
+    // Its memory does not tell which elements are missing.
+    if items.get_type().name()? == "MaskedArray" {
+        return Err(column_refused(
+            "a masked array",
+            "pass .compressed(), or .filled() with a value of your own",
+        ));
+    }
     if buffer.dimensions() != 1 {
         return Err(PyValueError::new_err(format!(
             "an array of {} dimensions is not a column of items: pass one of one dimension, for example .ravel()",
