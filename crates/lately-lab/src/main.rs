@@ -1,5 +1,5 @@
 //! The lab, where claims are earned: the paper's tables and figures, the race of all sliding-window filters it names, and
-//! benchmarks; and the log that `benchmarks/cli.sh` measures the command-line tool with.
+//! benchmarks; and what `benchmarks/cli.sh` and `benchmarks/python.py` measure the command and the Python package with.
 
 mod bench;
 mod log;
@@ -47,6 +47,8 @@ enum Command {
     },
     /// Prints a log to deduplicate
     Log { lines: u64 },
+    /// Times the batch call on the numbers of a file, for `benchmarks/python.py`
+    Numbers { file: PathBuf, window: u64, rate: f64 },
     /// Says what an exact window says about the output of `lately dedup --emit tagged`
     Judge { file: PathBuf, window: u64 },
 }
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         Command::Log { lines } => log::generate(lines, io::stdout().lock()),
+        Command::Numbers { file, window, rate } => bench::numbers::run(&file, window, rate),
         Command::Judge { file, window } => judge(&file, window),
     };
     match done {

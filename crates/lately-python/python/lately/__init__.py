@@ -1,0 +1,43 @@
+"""Have I seen this lately? Sliding-window Bloom filters with an exact promise, in fixed memory.
+
+>>> from lately import Filter
+>>> seen = Filter(window=1_000_000, false_positive_rate=1e-4)
+>>> seen.add("order-17")
+>>> "order-17" in seen
+True
+>>> seen.check_and_add("order-18")  # seen lately? and now it is
+False
+>>> seen.check_and_add_many(["order-17", "order-18", "order-19"])
+[True, True, False]
+"""
+
+from lately._dedup import dedup
+from lately._native import (
+    BaseFilter,
+    ConfigError,
+    Filter,
+    SharedFilter,
+    SnapshotError,
+    item_bytes,
+    plan,
+    shard_of,
+    shard_window,
+)
+from lately._report import AgeRange, Plan, QueryAccesses, Statistics
+
+__all__ = [
+    "AgeRange",
+    "BaseFilter",
+    "ConfigError",
+    "Filter",
+    "Plan",
+    "QueryAccesses",
+    "SharedFilter",
+    "SnapshotError",
+    "Statistics",
+    "dedup",
+    "item_bytes",
+    "plan",
+    "shard_of",
+    "shard_window",
+]

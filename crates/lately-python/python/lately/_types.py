@@ -1,0 +1,39 @@
+"""Names for what goes in and comes out; only for annotations."""
+
+from datetime import datetime, timedelta
+from typing import Any, Literal, Protocol, SupportsIndex, TypedDict
+
+Item = str | bytes | bytearray | memoryview | SupportsIndex
+"""One item."""
+
+Time = datetime | int
+"""An aware datetime, or milliseconds."""
+
+Layout = Literal["slices", "blocks", "rows"]
+
+
+class ArrowArray(Protocol):
+    """A column of Arrow, in one piece."""
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[object, object]: ...
+
+
+class ArrowStream(Protocol):
+    """A column of Arrow, pandas or Polars."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> object: ...
+
+
+class Promise(TypedDict, total=False):
+    """What a filter has to promise: the keywords of `plan`."""
+
+    window: int | None
+    within: timedelta | None
+    capacity: int | None
+    false_positive_rate: float | None
+    max_slack: float | None
+    layout: Layout | None
+    prefer: Literal["speed", "memory"] | None
+    max_memory: int | None
+    shape: tuple[int, int] | None
+    overload: Literal["keep_window", "keep_rate"] | None

@@ -1,0 +1,347 @@
+//! `BaseFilter`: the words that `Filter` and `SharedFilter` have in common.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
+
+use lately::{HashFunction, Plan, Window};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+
+use crate::clock::Clock;
+use crate::filter::object;
+use crate::items::Items;
+use crate::operation::Operation;
+use crate::state::State;
+use crate::{answers, errors, item, report};
+
+/// What Filter and SharedFilter can do. It is not built itself, but stands for either in isinstance and annotations.
+///
+/// An item is a str (its UTF-8), bytes-like, or an int (its decimal text): "17", b"17" and 17 are the same item.
+#[pyclass(frozen, subclass, module = "lately")]
+pub(crate) struct BaseFilter {
+    pub(crate) state: State,
+    pub(crate) clock: Clock,
+    hash_function: HashFunction,
+    /// Never changes, and takes a while to compute.
+    plan: OnceLock<Plan>,
+}
+
+impl BaseFilter {
+    pub(crate) fn own(filter: lately::Filter, told: bool) -> Self {
+        Self::new(State::Own(Box::new(Mutex::new(filter))), told)
+    }
+
+    pub(crate) fn shared(filter: lately::SharedFilter, told: bool) -> Self {
+        Self::new(State::Shared(Box::new(filter)), told)
+    }
+
+    fn new(state: State, told: bool) -> Self {
+        let (hash_function, is_timed) = (state.hash_function(), state.guaranteed_span().is_some());
+        Self { state, clock: Clock::new(is_timed, told), hash_function, plan: OnceLock::new() }
+    }
+
+    #[inline]
+    fn one(
+        &self,
+        operation: Operation,
+        item: &Bound<'_, PyAny>,
+        now: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<bool> {
+        let hash = item::hash(item, self.hash_function)?;
+        let now_ms = self.clock.read(now)?;
+        Ok(self.state.one(item.py(), operation, hash, now_ms))
+    }
+
+    fn many<'py>(
+        &self,
+        operation: Operation,
+        items: &Bound<'py, PyAny>,
+        now: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = items.py();
+        let items = Items::read(items, self.hash_function)?;
+        let now_ms = self.clock.read(now)?;
+        let run = |seen: &mut [bool]| {
+            py.detach(|| self.state.run(operation, &items, self.hash_function, now_ms, seen));
+        };
+        if operation.answers() {
+            answers::collect(py, items.len(), items.are_columns, run)
+        } else {
+            run(&mut []);
+            Ok(py.None().into_bound(py))
+        }
+    }
+
+    fn cached_plan(&self, py: Python<'_>) -> &Plan {
+        py.detach(|| self.plan.get_or_init(|| self.state.plan()))
+    }
+}
+
+#[pymethods]
+impl BaseFilter {
+    /// Adds an item. It is reported as long as it is in the window: for so many inserts, itself included, or for the span of
+    /// a time window.
+    ///
+    /// `now` is for time windows: an aware datetime, or milliseconds of a clock of yours. Left out, it is the system's clock;
+    /// but once a time has been told, it is the latest time told.
+    ///
+    /// >>> from lately import Filter
+    /// >>> seen = Filter(window=1000, false_positive_rate=1e-6)
+    /// >>> seen.add("order-17")
+    /// >>> "order-17" in seen, b"order-17" in seen, "order-18" in seen
+    /// (True, True, False)
+    #[pyo3(signature = (item, now=None))]
+    fn add(&self, item: &Bound<'_, PyAny>, now: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        self.one(Operation::Add, item, now).map(|_| ())
+    }
+
+    /// Whether the item was added lately: True for every item of the window. False says that it is not in the window, not
+    /// that it was never added.
+    ///
+    /// >>> from lately import Filter
+    /// >>> seen = Filter(window=1000, false_positive_rate=1e-6)
+    /// >>> seen.add(17)
+    /// >>> seen.contains("17"), seen.contains(18)
+    /// (True, False)
+    #[pyo3(signature = (item, now=None))]
+    fn contains(&self, item: &Bound<'_, PyAny>, now: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
+        self.one(Operation::Contains, item, now)
+    }
+
+    fn __contains__(&self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
+        self.one(Operation::Contains, item, None)
+    }
+
+    /// Deduplication where every sighting refreshes: says whether the item was seen lately, and adds it. An item is new again
+    /// once it has been silent for the window.
+    ///
+    /// >>> from lately import Filter
+    /// >>> seen = Filter(window=1000, false_positive_rate=1e-6)
+    /// >>> [seen.check_and_add(order) for order in ["a", "b", "a"]]
+    /// [False, False, True]
+    #[pyo3(signature = (item, now=None))]
+    fn check_and_add(&self, item: &Bound<'_, PyAny>, now: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
+        self.one(Operation::CheckAndAdd, item, now)
+    }
+
+    /// Deduplication where only the first sighting counts: says whether the item was seen lately, and adds it only if not. An
+    /// item is new about once per window, however often it comes.
+    ///
+    /// >>> from datetime import timedelta
+    /// >>> from lately import Filter
+    /// >>> told = Filter(within=timedelta(minutes=10), capacity=1000, false_positive_rate=1e-6)
+    /// >>> [told.check_or_add("disk full", now=minute * 60_000) for minute in (0, 9, 12, 15)]
+    /// [False, True, False, True]
+    #[pyo3(signature = (item, now=None))]
+    fn check_or_add(&self, item: &Bound<'_, PyAny>, now: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
+        self.one(Operation::CheckOrAdd, item, now)
+    }
+
+    /// add for each of many items, in order.
+    ///
+    /// Items come as a list or another iterable, as a numpy array of integers, S or U, or as a column of Arrow, Polars or
+    /// pandas. Arrays and columns are read where they lie, without Python's lock; nobody may write to them meanwhile. If one
+    /// of the items is none, nothing is added.
+    ///
+    /// >>> from lately import Filter
+    /// >>> seen = Filter(window=1000, false_positive_rate=1e-6)
+    /// >>> seen.add_many(range(100))
+    /// >>> 99 in seen, 100 in seen
+    /// (True, False)
+    #[pyo3(signature = (items, now=None))]
+    fn add_many<'py>(
+        &self,
+        items: &Bound<'py, PyAny>,
+        now: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.many(Operation::Add, items, now)
+    }
+
+    /// contains for each of many items. Items are as for add_many; arrays and columns are answered with a numpy array of
+    /// bools (a list, where there is no numpy), everything else with a list.
+    ///
+    /// >>> from lately import Filter
+    /// >>> seen = Filter(window=1000, false_positive_rate=1e-6)
+    /// >>> seen.add_many(["a", "b"])
+    /// >>> seen.contains_many(["a", "c", "b"])
+    /// [True, False, True]
+    #[pyo3(signature = (items, now=None))]
+    fn contains_many<'py>(
+        &self,
+        items: &Bound<'py, PyAny>,
+        now: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.many(Operation::Contains, items, now)
+    }
+
+    /// check_and_add for each of many items, in order; a repeat among them is seen. Items are as for add_many, answers as for
+    /// contains_many.
+    ///
+    /// >>> import numpy
+    /// >>> from lately import Filter
+    /// >>> seen = Filter(window=1000, false_positive_rate=1e-6)
+    /// >>> seen.check_and_add_many(["a", "b", "a"])
+    /// [False, False, True]
+    /// >>> ids = numpy.array([17, 18, 17], dtype="uint64")
+    /// >>> ids[~seen.check_and_add_many(ids)]
+    /// array([17, 18], dtype=uint64)
+    #[pyo3(signature = (items, now=None))]
+    fn check_and_add_many<'py>(
+        &self,
+        items: &Bound<'py, PyAny>,
+        now: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.many(Operation::CheckAndAdd, items, now)
+    }
+
+    /// check_or_add for each of many items, in order. Items are as for add_many, answers as for contains_many.
+    ///
+    /// >>> from lately import Filter
+    /// >>> seen = Filter(window=1000, false_positive_rate=1e-6)
+    /// >>> seen.check_or_add_many(["a", "b", "a"])
+    /// [False, False, True]
+    #[pyo3(signature = (items, now=None))]
+    fn check_or_add_many<'py>(
+        &self,
+        items: &Bound<'py, PyAny>,
+        now: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.many(Operation::CheckOrAdd, items, now)
+    }
+
+    /// How long ago the item was last added, as an AgeRange, or None if the filter does not know it. Ages are known to a
+    /// generation.
+    ///
+    /// >>> from lately import Filter
+    /// >>> seen = Filter(window=1000, false_positive_rate=1e-6)
+    /// >>> seen.add("first")
+    /// >>> seen.add_many(range(100))
+    /// >>> 100 in seen.age_of("first").inserts
+    /// True
+    /// >>> seen.age_of("never") is None
+    /// True
+    fn age_of<'py>(&self, item: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let hash = item::hash(item, self.hash_function)?;
+        let age = self.state.age_of_hash(item.py(), hash);
+        age.map(|age| report::age_range(item.py(), &age)).transpose()
+    }
+
+    /// Tells a time window the time: an aware datetime, or milliseconds of a clock of yours. Time does not run backwards: an
+    /// earlier time counts as the latest told.
+    ///
+    /// >>> from datetime import datetime, timedelta, timezone
+    /// >>> from lately import Filter
+    /// >>> recent = Filter(within=timedelta(seconds=60), capacity=1000, false_positive_rate=1e-6)
+    /// >>> noon = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
+    /// >>> recent.add("click", now=noon)
+    /// >>> recent.advance_to(noon + timedelta(seconds=60))
+    /// >>> "click" in recent
+    /// True
+    /// >>> recent.advance_to(noon + timedelta(minutes=3))
+    /// >>> "click" in recent
+    /// False
+    fn advance_to(&self, now: &Bound<'_, PyAny>) -> PyResult<()> {
+        if let Some(now_ms) = self.clock.read(Some(now))? {
+            now.py().detach(|| self.state.advance_to(now_ms));
+        }
+        Ok(())
+    }
+
+    /// How many of the newest inserts are certain to be reported. For a count window: what was asked for, rounded up to whole
+    /// generations. For a time window: what the generations now in the window have brought.
+    ///
+    /// >>> from lately import Filter
+    /// >>> Filter(window=1000, false_positive_rate=1e-6).guaranteed_window >= 1000
+    /// True
+    #[getter]
+    fn guaranteed_window(&self, py: Python<'_>) -> u64 {
+        py.detach(|| self.state.guaranteed_window())
+    }
+
+    /// For a time window: what was added less than this timedelta ago is certain to be reported. None for a count window.
+    #[getter]
+    fn guaranteed_span(&self, py: Python<'_>) -> Option<Duration> {
+        py.detach(|| self.state.guaranteed_span())
+    }
+
+    /// The shape in force and what the exact model predicts of it, as a Plan.
+    ///
+    /// >>> from lately import Filter
+    /// >>> Filter(window=1_000_000, false_positive_rate=1e-4).plan().memory_bytes
+    /// 5370824
+    fn plan<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        report::plan(py, self.cached_plan(py))
+    }
+
+    /// What the filter has been through and what its bits say now, as Statistics. Reads all of its memory.
+    ///
+    /// >>> from lately import Filter
+    /// >>> seen = Filter(window=1000, false_positive_rate=1e-6)
+    /// >>> seen.add_many(range(500))
+    /// >>> seen.statistics().inserts
+    /// 500
+    fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let statistics = py.detach(|| self.state.statistics());
+        report::statistics(py, &statistics)
+    }
+
+    /// Saves a snapshot, for load here, for the command `lately`, and for everything else that reads the format. Whatever
+    /// happens, the file then holds the old snapshot or the new one, whole.
+    ///
+    /// >>> import os, tempfile
+    /// >>> from lately import Filter
+    /// >>> seen = Filter(window=1000, false_positive_rate=1e-6)
+    /// >>> seen.add("kept")
+    /// >>> path = os.path.join(tempfile.mkdtemp(), "seen.lately")
+    /// >>> seen.save(path)
+    /// >>> "kept" in Filter.load(path)
+    /// True
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| self.state.save(&path)).map_err(errors::snapshot)
+    }
+
+    /// The filter as a snapshot, for from_bytes on any machine.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &py.detach(|| self.state.to_bytes()))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let restore = py.import("lately._native")?.getattr("_restore")?;
+        let arguments = (self.state.is_shared(), self.to_bytes(py), self.clock.told()).into_pyobject(py)?;
+        Ok((restore, arguments))
+    }
+
+    fn __copy__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let copy = py.detach(|| self.state.copied());
+        object(py, copy, self.state.is_shared(), self.clock.told())
+    }
+
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        self.__copy__(py)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let plan = self.cached_plan(py);
+        let class = if self.state.is_shared() { "SharedFilter" } else { "Filter" };
+        let window = match plan.window {
+            Window::Count { inserts } => format!("the last {inserts} inserts"),
+            Window::Time { span_ms, capacity, .. } => {
+                format!("the last {span_ms} ms, up to {capacity} inserts")
+            }
+            _ => "a window".into(),
+        };
+        let (shape, rate, bytes) = (plan.shape, plan.false_positive_rate, plan.memory_bytes);
+        format!("<lately.{class}: {window}, rate {rate:.3e}, {bytes} bytes, {shape}>")
+    }
+
+    fn __eq__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        match other.cast::<Self>().map(Bound::get) {
+            Ok(other) if self.state.is_shared() == other.state.is_shared() => {
+                let is_equal = py.detach(|| self.state.equals(&other.state));
+                Ok(is_equal.into_pyobject(py)?.to_owned().into_any())
+            }
+            _ => Ok(py.NotImplemented().into_bound(py)),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! One item of Python's: its bytes, and their hash.
+//!
+//! | item | its bytes |
+//! |---|---|
+//! | `str` | UTF-8 |
+//! | `bytes`, `bytearray`, `memoryview` | themselves |
+//! | `int`, and what is one (`__index__`) | its decimal text: `17` is `"17"`, as in a line that the command reads |
+
+use lately::HashFunction;
+use pyo3::exceptions::PyTypeError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyMemoryView, PyString};
+
+use crate::decimal::Decimal;
+
+/// The bytes that an item is: what is hashed here, in the command `lately` and in the module for Redis.
+///
+/// >>> from lately import item_bytes
+/// >>> item_bytes("\u00fc"), item_bytes(17), item_bytes(b"as it is")
+/// (b'\xc3\xbc', b'17', b'as it is')
+#[pyfunction]
+pub(crate) fn item_bytes<'py>(item: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+    with_bytes(item, |bytes| PyBytes::new(item.py(), bytes))
+}
+
+#[inline]
+pub(crate) fn hash(item: &Bound<'_, PyAny>, function: HashFunction) -> PyResult<u64> {
+    with_bytes(item, |bytes| function.hash(bytes))
+}
+
+#[inline]
+pub(crate) fn with_bytes<R>(item: &Bound<'_, PyAny>, take: impl FnOnce(&[u8]) -> R) -> PyResult<R> {
+    if let Ok(text) = item.cast::<PyString>() {
+        return Ok(take(text.to_str()?.as_bytes()));
+    }
+    if let Ok(bytes) = item.cast::<PyBytes>() {
+        return Ok(take(bytes.as_bytes()));
+    }
+    if let Ok(number) = item.cast::<PyInt>()
+        && !number.is_instance_of::<PyBool>()
+    {
+        return with_decimal(number, take);
+    }
+    with_other(item, take)
+}
+
+fn with_other<R>(item: &Bound<'_, PyAny>, take: impl FnOnce(&[u8]) -> R) -> PyResult<R> {
+    if let Ok(bytes) = item.cast::<PyByteArray>() {
+        return Ok(take(&bytes.to_vec()));
+    }
+    if item.is_instance_of::<PyMemoryView>() {
+        return Ok(take(item.call_method0("tobytes")?.cast::<PyBytes>()?.as_bytes()));
+    }
+    match as_integer(item)? {
+        Some(number) => with_decimal(&number, take),
+        None => Err(refusal(item)?),
+    }
+}
+
+/// numpy's integers and their like, but none of the booleans.
+fn as_integer<'py>(item: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyInt>>> {
+    let name = item.get_type().name()?;
+    if item.is_instance_of::<PyBool>() || name == "bool" || name == "bool_" {
+        return Ok(None);
+    }
+    // SAFETY: the item is a live object and the interpreter is attached; the result is a new reference, or null with an
+    // exception set.
+    let index = unsafe { Bound::from_owned_ptr_or_err(item.py(), ffi::PyNumber_Index(item.as_ptr())) };
+    match index {
+        Ok(index) => Ok(Some(index.cast_into()?)),
+        Err(error) if error.is_instance_of::<PyTypeError>(item.py()) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn with_decimal<R>(number: &Bound<'_, PyInt>, take: impl FnOnce(&[u8]) -> R) -> PyResult<R> {
+    let mut overflow = 0;
+    // SAFETY: the object is an int and the interpreter is attached; an int raises nothing here, it overflows.
+    let small = unsafe { ffi::PyLong_AsLongLongAndOverflow(number.as_ptr(), &raw mut overflow) };
+    if overflow == 0 {
+        return Ok(take(Decimal::new(small < 0, small.unsigned_abs()).text()));
+    }
+    // SAFETY: as above; the result is a new reference to a str, or null with an exception set (too many digits for Python).
+    // A subclass that prints itself differently is not asked.
+    let text =
+        unsafe { Bound::from_owned_ptr_or_err(number.py(), ffi::PyNumber_ToBase(number.as_ptr(), 10)) }?;
+    Ok(take(text.cast::<PyString>()?.to_str()?.as_bytes()))
+}
+
+fn refusal(item: &Bound<'_, PyAny>) -> PyResult<PyErr> {
+    let kind = item.get_type();
+    let remedy = match kind.name()?.to_string().as_str() {
+        "bool" | "bool_" => "is it the text \"True\" or the number 1? pass str(item) or int(item)",
+        "NoneType" => "nothing is no item: leave it out, or pass a text of your own for it",
+        "float" | "float64" | "float32" | "float16" | "Decimal" | "Fraction" => {
+            "pass the text that identifies it, for example repr(item), or int(item) if it is whole"
+        }
+        "tuple" | "list" | "dict" | "set" | "frozenset" | "ndarray" | "Series" => {
+            "pass its parts as one text, for example \"\\x1f\".join(parts); for many items at once, call the method that \
+             ends in _many"
+        }
+        _ => "pass a str, bytes or int that identifies it, for example str(item)",
+    };
+    let name = kind.fully_qualified_name()?;
+    Ok(PyTypeError::new_err(format!("an item is a str, bytes-like or an int, not {name}: {remedy}")))
+}

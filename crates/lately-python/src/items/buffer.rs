@@ -1,0 +1,135 @@
+//! Arrays that show their memory: numpy's, and others with Python's buffer protocol.
+
+use lately::HashFunction;
+use pyo3::buffer::PyUntypedBuffer;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyMemoryView;
+
+use super::strided::Strided;
+use super::{Column, Hashes, column_refused};
+
+pub(super) enum Found {
+    Column(Box<dyn Column>),
+    /// Python objects: to be asked one by one.
+    Objects,
+}
+
+/// `None` if it has no buffer.
+pub(super) fn read(items: &Bound<'_, PyAny>, function: HashFunction) -> PyResult<Option<Found>> {
+    let Ok(buffer) = PyUntypedBuffer::get(items) else {
+        // numpy shows no memory of dates, and iterating over them would give objects that nobody means.
+        return match items.getattr("dtype").and_then(|dtype| dtype.getattr("kind")) {
+            Ok(kind) if kind.eq("M")? || kind.eq("m")? => Err(column_refused(
+                "dates or times",
+                "pass .astype(\"int64\"), or the texts you know them by",
+            )),
+            _ => Ok(None),
+        };
+    };
+    if items.is_instance_of::<PyMemoryView>() && buffer.item_size() == 1 {
+        return Err(column_refused(
+            "one memoryview of bytes",
+            "call the method without _many, or pass a list",
+        ));
+    }
+    // Its memory does not tell which elements are missing.
+    if items.get_type().name()? == "MaskedArray" {
+        return Err(column_refused(
+            "a masked array",
+            "pass .compressed(), or .filled() with a value of your own",
+        ));
+    }
+    if buffer.dimensions() != 1 {
+        return Err(PyValueError::new_err(format!(
+            "an array of {} dimensions is not a column of items: pass one of one dimension, for example .ravel()",
+            buffer.dimensions()
+        )));
+    }
+    if buffer.suboffsets().is_some() {
+        return Err(PyValueError::new_err("a buffer of pointers cannot be read: pass a list of its items"));
+    }
+    let name = String::from_utf8_lossy(buffer.format().to_bytes()).into_owned();
+    let Format { code, is_swapped } = Format::parse(name.as_bytes());
+    let (first, stride) = (buffer.buf_ptr().cast::<u8>(), buffer.strides()[0]);
+    // SAFETY: the buffer describes its memory so, and keeps it in place until it is dropped. That nobody writes to it
+    // meanwhile is asked of callers (docs/python.md).
+    let elements = unsafe { Strided::new(first, stride, buffer.item_size(), buffer.shape()[0], buffer) };
+    let other = || column_refused(&format!("elements of the format `{name}`"), "pass a list of items");
+    let column = match code {
+        b'O' => return Ok(Some(Found::Objects)),
+        b'B' | b'H' | b'I' | b'L' | b'Q' | b'N' => {
+            elements.into_integers(false, is_swapped).ok_or_else(other)?
+        }
+        b'b' | b'h' | b'i' | b'l' | b'q' | b'n' => {
+            elements.into_integers(true, is_swapped).ok_or_else(other)?
+        }
+        b's' => elements.into_bytes(true),
+        b'w' => Box::new(Hashes(hash_code_points(items.py(), &elements, is_swapped, function)?)),
+        b'?' => return Err(column_refused("booleans", "pass .astype(\"uint8\"), or the texts you mean")),
+        b'e' | b'f' | b'd' | b'g' => {
+            return Err(column_refused(
+                "floats",
+                "pass .astype(\"int64\") if they are whole, or their texts",
+            ));
+        }
+        _ => return Err(other()),
+    };
+    Ok(Some(Found::Column(column)))
+}
+
+/// The protocol's name of an element: an order of bytes, a number (of no interest, the width says it), a code.
+struct Format {
+    code: u8,
+    is_swapped: bool,
+}
+
+impl Format {
+    fn parse(format: &[u8]) -> Self {
+        let (is_swapped, rest) = match format.split_first() {
+            Some((b'@' | b'=', rest)) => (false, rest),
+            Some((b'<', rest)) => (cfg!(target_endian = "big"), rest),
+            Some((b'>' | b'!', rest)) => (cfg!(target_endian = "little"), rest),
+            _ => (false, format),
+        };
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        // Structures and the like have no code that anybody knows.
+        let code = if let [code] = rest[digits..] { code } else { 0 };
+        Self { code, is_swapped }
+    }
+}
+
+/// numpy's `U`: code points of four bytes, padded with zeros; hashed as UTF-8. Here and now, because not all can be.
+fn hash_code_points(
+    py: Python<'_>,
+    elements: &Strided,
+    is_swapped: bool,
+    function: HashFunction,
+) -> PyResult<Vec<u64>> {
+    let hash_all = || {
+        let mut text = String::new();
+        let hashes = (0..elements.len()).map(|i| {
+            text.clear();
+            let mut zeros = 0;
+            for point in elements.bytes(i).as_chunks().0 {
+                let point = u32::from_ne_bytes(*point);
+                let point = if is_swapped { point.swap_bytes() } else { point };
+                if point == 0 {
+                    zeros += 1;
+                    continue;
+                }
+                // Zeros that something follows are part of the text.
+                (0..std::mem::take(&mut zeros)).for_each(|_| text.push('\0'));
+                text.push(char::from_u32(point).ok_or((i, point))?);
+            }
+            Ok(function.hash(text.as_bytes()))
+        });
+        hashes.collect::<Result<Vec<u64>, _>>()
+    };
+    py.detach(hash_all).map_err(|(position, point): (usize, u32)| {
+        PyValueError::new_err(format!(
+            "item {position} has the code point U+{point:04X}, which UTF-8 has no bytes for: pass bytes, for example \
+             encoded with errors=\"surrogateescape\""
+        ))
+    })
+}

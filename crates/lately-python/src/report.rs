@@ -1,0 +1,92 @@
+//! Plans, statistics and ages as the package's dataclasses.
+
+use std::ops::RangeInclusive;
+
+use lately::{AgeRange, Overload, Plan, Segment, Statistics, Window};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyRange, PyTuple};
+
+/// A dictionary of fields.
+macro_rules! fields {
+    ($py:expr, { $($name:ident: $value:expr,)+ }) => {{
+        let fields = PyDict::new($py);
+        $(fields.set_item(intern!($py, stringify!($name)), $value)?;)+
+        fields
+    }};
+}
+
+/// An instance of one of the classes in `lately/_report.py`.
+fn instance<'py>(py: Python<'py>, class: &str, fields: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>> {
+    py.import(intern!(py, "lately._report"))?.getattr(class)?.call((), Some(fields))
+}
+
+pub(crate) fn plan<'py>(py: Python<'py>, plan: &Plan) -> PyResult<Bound<'py, PyAny>> {
+    let (span_ms, overload) = match plan.window {
+        Window::Time { span_ms, overload: Overload::KeepWindow, .. } => (Some(span_ms), Some("keep_window")),
+        Window::Time { span_ms, overload: Overload::KeepRate, .. } => (Some(span_ms), Some("keep_rate")),
+        _ => (None, None),
+    };
+    let (parts, block_bits, row_bytes) = match plan.shape.segment {
+        Segment::Slices { parts } => (parts, None, None),
+        Segment::Blocks { block_bits, bits_per_block } => (bits_per_block, Some(block_bits), None),
+        Segment::Rows { row_bytes, parts } => (parts, None, Some(row_bytes)),
+        _ => (0, None, None),
+    };
+    let accesses = fields!(py, {
+        window: plan.accesses.window,
+        false_positive: plan.accesses.false_positive,
+        absent: plan.accesses.absent,
+    });
+    let fields = fields!(py, {
+        window: plan.window.items(),
+        span_ms: span_ms,
+        overload: overload,
+        layout: plan.layout().to_string(),
+        required_matches: plan.shape.required_matches,
+        window_generations: plan.shape.window_generations,
+        parts: parts,
+        block_bits: block_bits,
+        row_bytes: row_bytes,
+        items_per_generation: plan.items_per_generation,
+        cells: plan.cells,
+        memory_bytes: plan.memory_bytes,
+        bits_per_item: plan.bits_per_item,
+        false_positive_rate: plan.false_positive_rate,
+        npws: plan.npws,
+        efficiency: plan.efficiency,
+        accesses_per_insert: plan.accesses_per_insert,
+        accesses: instance(py, "QueryAccesses", &accesses)?,
+    });
+    instance(py, "Plan", &fields)
+}
+
+pub(crate) fn age_range<'py>(py: Python<'py>, age: &AgeRange) -> PyResult<Bound<'py, PyAny>> {
+    let fields = fields!(py, {
+        inserts: range(py, &age.inserts)?,
+        millis: age.millis.as_ref().map(|millis| range(py, millis)).transpose()?,
+    });
+    instance(py, "AgeRange", &fields)
+}
+
+/// Both ends belong to the core's ranges, only the first to Python's.
+fn range<'py>(py: Python<'py>, ends: &RangeInclusive<u64>) -> PyResult<Bound<'py, PyAny>> {
+    py.get_type::<PyRange>().call1((*ends.start(), u128::from(*ends.end()) + 1))
+}
+
+pub(crate) fn statistics<'py>(py: Python<'py>, statistics: &Statistics) -> PyResult<Bound<'py, PyAny>> {
+    let ages = statistics.items_by_age.iter().map(|age| age_range(py, age)).collect::<PyResult<Vec<_>>>()?;
+    let fields = fields!(py, {
+        inserts: statistics.inserts,
+        generation: statistics.generation,
+        fill_by_age: PyTuple::new(py, &statistics.fill_by_age)?,
+        items_by_age: PyTuple::new(py, ages)?,
+        estimated_false_positive_rate: statistics.estimated_false_positive_rate,
+        estimated_distinct_items: statistics.estimated_distinct_items,
+        backward_steps: statistics.backward_steps,
+        overloaded_generations: statistics.overloaded_generations,
+        latest_ms: statistics.latest_ms,
+        memory_bytes: statistics.memory_bytes,
+    });
+    instance(py, "Statistics", &fields)
+}

@@ -1,0 +1,49 @@
+//! A window spread over shards: which one an item belongs to, and what each has to keep.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::item;
+
+/// Another hash than the one filters use, or the items of one shard would lie close together in its filter.
+const SHARD_SEED: u64 = 0x6c61_7465_6c79;
+
+/// The shard an item belongs to, from 0 to shards - 1. The same on every machine and in every version.
+///
+/// It is floor(h * shards / 2**64), where h is the XXH3-64 of the item's bytes with the seed 0x6c6174656c79.
+///
+/// >>> from lately import shard_of
+/// >>> shard_of("order-17", 8) == shard_of(b"order-17", 8)
+/// True
+/// >>> sorted({shard_of(i, 4) for i in range(100)})
+/// [0, 1, 2, 3]
+#[pyfunction]
+#[pyo3(text_signature = "(item, shards)")]
+pub(crate) fn shard_of(item: &Bound<'_, PyAny>, shards: &Bound<'_, PyAny>) -> PyResult<u32> {
+    let shards = shard_count(shards)?;
+    let hash = item::with_bytes(item, |bytes| xxh3_64_with_seed(bytes, SHARD_SEED))?;
+    // Below `shards`, so it fits.
+    Ok(((u128::from(hash) * u128::from(shards)) >> 64) as u32)
+}
+
+/// The window that each of many filters needs so that together they keep `window`, when shard_of picks the filter: with
+/// probability 1 - 1e-12 none of them is sent more than this of any given `window` different items.
+///
+/// >>> from lately import shard_window
+/// >>> shard_window(1_000_000, 8)
+/// 127427
+#[pyfunction]
+#[pyo3(text_signature = "(window, shards)")]
+pub(crate) fn shard_window(window: u64, shards: &Bound<'_, PyAny>) -> PyResult<u64> {
+    Ok(lately::shard_window(window, shard_count(shards)?))
+}
+
+fn shard_count(shards: &Bound<'_, PyAny>) -> PyResult<u32> {
+    shards.extract::<i128>().ok().and_then(|n| u32::try_from(n).ok()).filter(|&n| n > 0).ok_or_else(|| {
+        PyValueError::new_err(format!(
+            "{shards} shards are not possible: give a whole number from 1 to {}",
+            u32::MAX
+        ))
+    })
+}

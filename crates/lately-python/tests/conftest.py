@@ -1,0 +1,35 @@
+"""What tests share."""
+
+import functools
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+from lately import Filter, SharedFilter
+
+# The same examples in every run: a test that passes today passes tomorrow.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.load_profile("repeatable")
+
+
+@pytest.fixture(scope="session")
+def command() -> str:
+    """The command `lately`, as tests/run has built it."""
+    found = os.environ.get("LATELY_COMMAND") or shutil.which("lately")
+    if not found or not Path(found).exists():
+        pytest.fail("the command `lately` is not built: run tests/run, or set LATELY_COMMAND to its path")
+    return found
+
+
+@functools.cache
+def _empty(kind: type[Filter] | type[SharedFilter], options: tuple[tuple[str, Any], ...]) -> bytes:
+    return kind(**dict(options)).to_bytes()
+
+
+def new(kind: type[Any] = Filter, **options: Any) -> Any:
+    """A new filter. Planning takes a tenth of a second or two, so what was planned once is not planned again."""
+    return kind.from_bytes(_empty(kind, tuple(options.items())))

@@ -1,0 +1,223 @@
+"""The words of a filter, and how it is kept: copies, pickles, files, bytes."""
+
+import copy
+import inspect
+import pickle
+import sys
+from pathlib import Path
+
+import pytest
+
+import lately
+from conftest import new
+from lately import BaseFilter, Filter, SharedFilter, SnapshotError
+
+BOTH = pytest.mark.parametrize("kind", [Filter, SharedFilter])
+
+
+def small(kind: type[Filter] | type[SharedFilter] = Filter, **options: object) -> BaseFilter:
+    return new(kind, **{"window": 1000, "false_positive_rate": 1e-6} | options)
+
+
+@BOTH
+def test_words(kind: type[Filter]) -> None:
+    seen = small(kind)
+    assert seen.add("order-17") is None
+    assert "order-17" in seen and "order-18" not in seen
+    assert seen.contains("order-17") is True and seen.contains("order-18") is False
+    assert seen.check_and_add(b"order-18") is False
+    assert seen.check_and_add(b"order-18") is True
+    assert seen.check_or_add("order-19") is False
+    assert seen.check_or_add("order-19") is True
+    assert seen.add_many(["a", "b"]) is None
+    assert seen.contains_many(["a", "c"]) == [True, False]
+    assert seen.check_and_add_many(["a", "c", "c"]) == [True, False, True]
+    assert seen.check_or_add_many(["d", "d"]) == [False, True]
+    assert isinstance(seen, BaseFilter)
+
+
+def test_refreshing_and_not() -> None:
+    """Every sighting ages the filter with check_and_add; with check_or_add only those let through do."""
+    every, first = small(), small()
+    for _ in range(50):
+        every.check_and_add("again")
+        first.check_or_add("again")
+    assert every.statistics().inserts == 50
+    assert first.statistics().inserts == 1
+
+
+@BOTH
+def test_many_is_one_by_one(kind: type[Filter]) -> None:
+    items = [str(i * i % 997) for i in range(5000)]
+    for one, many in [("check_and_add", "check_and_add_many"), ("check_or_add", "check_or_add_many")]:
+        left, right = small(kind), small(kind)
+        singly = [getattr(left, one)(item) for item in items]
+        assert getattr(right, many)(items) == singly
+        assert left == right
+        assert left.contains_many(items) == [item in left for item in items]
+
+
+@BOTH
+def test_nothing_is_many(kind: type[Filter]) -> None:
+    seen = small(kind)
+    assert seen.check_and_add_many([]) == []
+    assert seen.contains_many(iter(())) == []
+    seen.add_many(())
+    assert seen == small(kind)
+
+
+@BOTH
+def test_equal_is_bit_for_bit(kind: type[Filter]) -> None:
+    left, right = small(kind), small(kind)
+    assert left == right
+    left.add("x")
+    assert left != right
+    right.add("x")
+    assert left == right and left == left
+    assert small(kind, seed=1) != small(kind, seed=2)
+    assert left != "a filter" and not left == None  # noqa: E711
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(left)
+
+
+def test_the_two_kinds_are_not_equal_but_have_one_format() -> None:
+    own, shared = small(Filter), small(SharedFilter)
+    for seen in (own, shared):
+        seen.add_many(range(2500))
+    assert own != shared
+    assert own.to_bytes() == shared.to_bytes()
+    assert SharedFilter.from_bytes(own.to_bytes()) == shared
+    assert isinstance(shared, SharedFilter) and shared.snapshot() == own
+
+
+@BOTH
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_pickle(kind: type[Filter], protocol: int) -> None:
+    seen = small(kind)
+    seen.add_many(range(1234))
+    restored = pickle.loads(pickle.dumps(seen, protocol))
+    assert type(restored) is kind and restored == seen
+    assert restored.check_and_add_many(list(range(2000))) == seen.check_and_add_many(list(range(2000)))
+
+
+@BOTH
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])
+def test_copies_go_their_own_way(kind: type[Filter], duplicate: object) -> None:
+    seen = small(kind)
+    seen.add("both")
+    other = duplicate(seen)  # type: ignore[operator]
+    assert type(other) is kind and other == seen
+    other.add("one")
+    assert "both" in other and "one" in other and "one" not in seen
+
+
+@BOTH
+def test_files(kind: type[Filter], tmp_path: Path) -> None:
+    seen = small(kind)
+    seen.add("kept")
+    for path in (tmp_path / "seen.lately", str(tmp_path / "text.lately")):
+        seen.save(path)
+        assert kind.load(path) == seen
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["seen.lately", "text.lately"]
+
+
+def test_files_that_are_not_there(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as missing:
+        Filter.load(tmp_path / "nowhere.lately")
+    assert missing.value.filename == str(tmp_path / "nowhere.lately") and missing.value.strerror == "No such file or directory"
+    with pytest.raises(FileNotFoundError):
+        small().save(tmp_path / "no" / "directory.lately")
+    with pytest.raises(IsADirectoryError):
+        SharedFilter.load(tmp_path)
+
+
+def test_damaged_snapshots() -> None:
+    snapshot = small().to_bytes()
+    for damaged, message in [
+        (b"", "cut off"),
+        (b"something else entirely", "not a lately snapshot"),
+        (snapshot[:-1], "cut off"),
+        (snapshot + b"x", "1 bytes follow"),
+        (snapshot[:-9] + bytes([snapshot[-9] ^ 1]) + snapshot[-8:], "checksum"),
+        (snapshot[:8] + b"\x09" + snapshot[9:], "format version 9"),
+    ]:
+        for kind in (Filter, SharedFilter):
+            with pytest.raises(SnapshotError, match=message):
+                kind.from_bytes(damaged)
+    assert issubclass(SnapshotError, ValueError)
+    with pytest.raises(TypeError):
+        Filter.from_bytes("text")  # type: ignore[arg-type]
+
+
+def test_clear() -> None:
+    seen = Filter(window=1000, false_positive_rate=1e-6)
+    fresh = seen.to_bytes()
+    seen.add_many(range(10_000))
+    seen.clear()
+    assert seen.to_bytes() == fresh and 9_999 not in seen
+
+
+def test_age_of() -> None:
+    seen = small()
+    seen.add("first")
+    seen.add_many(range(300))
+    age = seen.age_of("first")
+    assert age is not None and 300 in age.inserts and age.millis is None
+    assert seen.age_of("never") is None
+
+
+def test_statistics() -> None:
+    seen = small()
+    seen.add_many(range(700))
+    statistics, plan = seen.statistics(), seen.plan()
+    assert statistics.inserts == 700
+    assert statistics.memory_bytes == plan.memory_bytes
+    assert len(statistics.fill_by_age) == len(statistics.items_by_age) == plan.required_matches + plan.window_generations
+    assert all(0 <= fill <= 1 for fill in statistics.fill_by_age) and statistics.fill_by_age[0] > 0
+    # Estimated from bits: 700 items scatter by some percent.
+    assert 600 < statistics.estimated_distinct_items < 800
+    assert 0 < statistics.estimated_false_positive_rate < 1e-4
+    assert statistics.latest_ms is None and statistics.overloaded_generations == statistics.backward_steps == 0
+    with pytest.raises(AttributeError):
+        statistics.inserts = 0  # type: ignore[misc]
+
+
+@BOTH
+def test_repr_says_what_it_is(kind: type[Filter]) -> None:
+    text = repr(small(kind))
+    assert text.startswith(f"<lately.{kind.__name__}: the last 1000 inserts, ") and "bytes" in text
+
+
+def test_it_is_no_collection() -> None:
+    seen = small()
+    for operation in (len, iter, list):
+        with pytest.raises(TypeError):
+            operation(seen)  # type: ignore[operator]
+
+
+def test_it_cannot_be_built_otherwise() -> None:
+    with pytest.raises(TypeError):
+        BaseFilter()
+    with pytest.raises(TypeError):
+        Filter(1000, 1e-3)  # type: ignore[misc]
+
+
+def test_every_public_thing_explains_itself() -> None:
+    for name in lately.__all__:
+        thing = getattr(lately, name)
+        assert inspect.getdoc(thing), name
+        if name in ("Filter", "SharedFilter", "BaseFilter"):
+            for word, member in inspect.getmembers(thing):
+                if not word.startswith("_"):
+                    assert inspect.getdoc(member), f"{name}.{word}"
+    assert "false_positive_rate=None" in str(inspect.signature(Filter))
+
+
+def test_objects_are_released() -> None:
+    item = "an item of its own"
+    before = sys.getrefcount(item)
+    seen = small()
+    for _ in range(1000):
+        seen.check_and_add(item)
+        seen.check_and_add_many([item])
+    assert sys.getrefcount(item) == before

@@ -1,0 +1,345 @@
+"""What an item is: the same bytes in every form, and clear words for what is none."""
+
+import array
+import enum
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+import numpy
+import pandas
+import polars
+import pyarrow
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conftest import new
+from lately import Filter, SharedFilter, shard_of
+
+
+def hashing_alike(*forms: object) -> None:
+    """Adds one form, finds all others; a filter of a tiny rate does not find what it was not told."""
+    for form in forms:
+        seen = new(window=100, false_positive_rate=1e-12)
+        seen.add(form)  # type: ignore[arg-type]
+        assert [other for other in forms if other not in seen] == []  # type: ignore[operator]
+    assert len({shard_of(form, 1 << 31) for form in forms}) == 1  # type: ignore[arg-type]
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_text_is_its_utf8(text: str) -> None:
+    encoded = text.encode()
+    hashing_alike(text, encoded, bytearray(encoded), memoryview(encoded))
+
+
+@given(st.integers())
+def test_an_integer_is_its_decimal_text(number: int) -> None:
+    hashing_alike(number, str(number), str(number).encode())
+
+
+@pytest.mark.parametrize("number", [0, 1, -1, 9, 10, 2**31, 2**63 - 1, 2**63, 2**64 - 1, 2**64, -(2**63), -(2**63) - 1, 10**40])
+def test_integers_at_the_edges(number: int) -> None:
+    hashing_alike(number, str(number))
+
+
+def test_what_is_an_integer() -> None:
+    class Colour(enum.IntEnum):
+        RED = 17
+
+    class Loud(int):
+        def __str__(self) -> str:
+            return "LOUD"
+
+        __repr__ = __str__
+
+    hashing_alike(17, "17", Colour.RED, Loud(17), numpy.uint8(17), numpy.int64(17), numpy.uint64(17))
+    hashing_alike(10**30, Loud(10**30), str(10**30))
+    hashing_alike("x", numpy.str_("x"), numpy.bytes_(b"x"), b"x")
+
+
+def test_different_items_are_different() -> None:
+    different = ["", " ", "0", "00", "-0", "1", "1.0", "a", "A", "ä", "a\0", "\0"]
+    for item in different:
+        seen = new(window=100, false_positive_rate=1e-12)
+        seen.add(item)
+        assert [other for other in different if other in seen] == [item]
+
+
+@pytest.mark.parametrize(
+    ("item", "remedy"),
+    [
+        (True, r"str\(item\) or int\(item\)"),
+        (numpy.True_, r"str\(item\) or int\(item\)"),
+        (None, "leave it out"),
+        (1.5, "repr"),
+        (numpy.float64(1.5), "repr"),
+        (Decimal("1.5"), "repr"),
+        (("a", "b"), "_many"),
+        (["a"], "_many"),
+        (numpy.array([1, 2]), "_many"),
+        (object(), r"str\(item\)"),
+        (Path("x"), r"str\(item\)"),
+    ],
+)
+def test_what_is_no_item(item: object, remedy: str) -> None:
+    for kind in (Filter, SharedFilter):
+        seen = new(kind, window=100, false_positive_rate=1e-3)
+        for ask in (seen.add, seen.contains, seen.check_and_add, seen.check_or_add, seen.age_of, seen.__contains__):
+            with pytest.raises(TypeError, match="an item is a str, bytes-like or an int, not .*: .*" + remedy):
+                ask(item)  # type: ignore[operator]
+        with pytest.raises(TypeError, match="^item 2: .*" + remedy):
+            seen.add_many(["fine", 1, item])  # type: ignore[list-item]
+        assert seen.statistics().inserts == 0, "a bulk call happens as a whole or not at all"
+
+
+def test_text_that_has_no_utf8() -> None:
+    seen = new(window=100, false_positive_rate=1e-3)
+    for ask in (seen.add, seen.contains):
+        with pytest.raises(UnicodeEncodeError):
+            ask("\ud800")
+    with pytest.raises(UnicodeEncodeError):
+        seen.add_many(["fine", "\ud800"])
+    with pytest.raises(ValueError, match="item 1 has the code point U\\+D800"):
+        seen.add_many(numpy.array(["fine", "\ud800"]))
+    assert seen.statistics().inserts == 0
+
+
+INTEGERS = st.lists(st.integers(0, 2**64 - 1), max_size=50)
+SIGNED = st.lists(st.integers(-(2**63), 2**63 - 1), max_size=50)
+TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=30), max_size=50)
+
+
+def same_filters(reference: list[str] | list[int] | list[bytes], *forms: object) -> None:
+    """Every form of the same items leaves the same filter, bit for bit, and gets the same answers."""
+    expected = new(window=64, false_positive_rate=1e-6)
+    answers = expected.check_and_add_many(reference)
+    assert isinstance(answers, list)
+    for form in forms:
+        seen = new(window=64, false_positive_rate=1e-6)
+        assert list(seen.check_and_add_many(form)) == answers, type(form)  # type: ignore[call-overload]
+        assert seen == expected, type(form)
+
+
+@given(INTEGERS)
+def test_unsigned_integers_in_every_form(numbers: list[int]) -> None:
+    native = numpy.array(numbers, dtype="uint64")
+    same_filters(
+        numbers,
+        tuple(numbers),
+        iter(numbers),
+        [str(number) for number in numbers],
+        native,
+        native.astype(">u8"),
+        numpy.repeat(native, 3)[::3],
+        native[::-1].copy()[::-1],
+        native.astype(object),
+        array.array("Q", numbers),
+        memoryview(native),
+        pyarrow.array(numbers, pyarrow.uint64()),
+        pyarrow.chunked_array([numbers[:7], numbers[7:]], pyarrow.uint64()),
+        pyarrow.array([0, *numbers], pyarrow.uint64())[1:],
+        polars.Series(numbers, dtype=polars.UInt64),
+        pandas.Series(numbers, dtype="uint64"),
+        pandas.Series(numbers, dtype="uint64[pyarrow]"),
+    )
+
+
+@given(SIGNED)
+def test_signed_integers_in_every_form(numbers: list[int]) -> None:
+    native = numpy.array(numbers, dtype="int64")
+    same_filters(
+        numbers,
+        native,
+        native.astype(">i8"),
+        array.array("q", numbers),
+        pyarrow.array(numbers, pyarrow.int64()),
+        polars.Series(numbers, dtype=polars.Int64),
+        pandas.Series(numbers, dtype="int64"),
+    )
+
+
+@pytest.mark.parametrize("width", [1, 2, 4, 8])
+@pytest.mark.parametrize("signed", [False, True])
+def test_integers_of_every_width(width: int, signed: bool) -> None:
+    bits = 8 * width
+    low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
+    numbers = [low, low + 1, 0, 1, 9, 10, 99, 100, high - 1, high]
+    name = f"{'' if signed else 'u'}int{bits}"
+    native = numpy.array(numbers, dtype=name)
+    same_filters(
+        numbers, native, native.astype(native.dtype.newbyteorder(">")), pyarrow.array(numbers, getattr(pyarrow, name)())
+    )
+
+
+def test_integers_of_every_length() -> None:
+    powers = [10**exponent for exponent in range(20)]
+    numbers = sorted({number for power in powers for number in (power - 1, power, power + 1, 2 * power)} - {2 * 10**19})
+    assert {len(str(number)) for number in numbers} == set(range(1, 21))
+    same_filters([str(number) for number in numbers], numbers, numpy.array(numbers, dtype="uint64"))
+    negative = [-number for number in numbers if number <= 2**63]
+    same_filters([str(number) for number in negative], negative, numpy.array(negative, dtype="int64"))
+
+
+@given(TEXTS)
+def test_texts_in_every_form(texts: list[str]) -> None:
+    large = pyarrow.array(texts, pyarrow.large_string())
+    same_filters(
+        texts,
+        [text.encode() for text in texts],
+        numpy.array(texts, dtype=object),
+        pyarrow.array(texts, pyarrow.string()),
+        large,
+        pyarrow.array(texts, pyarrow.string_view()),
+        pyarrow.array([text.encode() for text in texts], pyarrow.binary()),
+        pyarrow.array([text.encode() for text in texts], pyarrow.large_binary()),
+        pyarrow.array([text.encode() for text in texts], pyarrow.binary_view()),
+        pyarrow.array(["before", *texts, "after"])[1:-1],
+        pyarrow.chunked_array([texts[:3], [], texts[3:]], pyarrow.string()),
+        polars.Series(texts, dtype=polars.String),
+        polars.Series([text.encode() for text in texts], dtype=polars.Binary),
+        pandas.Series(texts, dtype="str"),
+        pandas.Series(texts, dtype=object),
+        pandas.Index(texts, dtype=object),
+    )
+
+
+@given(TEXTS)
+def test_texts_of_numpy_lose_their_padding(texts: list[str]) -> None:
+    """numpy pads texts with zeros and cannot tell them from zeros at the end of a text."""
+    texts = [text.rstrip("\0") for text in texts]
+    wide = numpy.array(texts, dtype=str)
+    narrow = numpy.array([text.encode() for text in texts], dtype=bytes)
+    same_filters(texts, wide, wide.astype(wide.dtype.newbyteorder(">")), narrow, numpy.repeat(wide, 2)[::2])
+
+
+def test_texts_that_numpy_keeps_elsewhere() -> None:
+    texts = ["", "a", "long enough not to be kept in place", "ü"]
+    same_filters(texts, numpy.array(texts, dtype=numpy.dtypes.StringDType()))
+
+
+def test_series_of_pandas_that_arrow_does_not_take() -> None:
+    mixed = ["a", 17, b"c"]
+    same_filters(mixed, pandas.Series(mixed, dtype=object))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="item 2: .*repr"):
+        new(window=64, false_positive_rate=1e-6).add_many(pandas.Series(["a", 17, 1.5], dtype=object))
+
+
+def test_bytes_of_one_width() -> None:
+    digests = [b"0123456789abcdef", bytes(16), b"fedcba9876543210"]
+    same_filters(digests, pyarrow.array(digests, pyarrow.binary(16)), pyarrow.array([b"x" * 16, *digests], pyarrow.binary(16))[1:])
+
+
+def test_answers_for_columns_are_arrays() -> None:
+    seen = new(window=100, false_positive_rate=1e-6)
+    for column in (
+        numpy.array([1, 2, 1]),
+        array.array("i", [1, 2, 1]),
+        pyarrow.array([1, 2, 1]),
+        polars.Series([1, 2, 1]),
+        pandas.Series([1, 2, 1]),
+        numpy.array([1, "2", 1], dtype=object),
+    ):
+        seen.clear()
+        answers = seen.check_and_add_many(column)
+        assert isinstance(answers, numpy.ndarray) and answers.dtype == bool
+        assert answers.tolist() == [False, False, True]
+        answers[0] = True  # they are the caller's
+    assert seen.contains_many(numpy.array([], dtype="uint64")).shape == (0,)
+
+
+NULL = "item {} is null.*drop"
+
+
+@pytest.mark.parametrize(
+    ("items", "error", "message"),
+    [
+        ("one text", TypeError, "one item, not many"),
+        (b"bytes", TypeError, "one item, not many"),
+        (bytearray(b"bytes"), TypeError, "one item, not many"),
+        (memoryview(b"bytes"), TypeError, "without _many"),
+        (17, TypeError, "is not many items"),
+        (None, TypeError, "is not many items"),
+        (numpy.array([1.5]), TypeError, "not floats: .*int64"),
+        (numpy.array([True]), TypeError, "not booleans: .*uint8"),
+        (numpy.array(["2026-01-01"], dtype="datetime64[ms]"), TypeError, "not dates or times"),
+        (numpy.array([(1, 2)], dtype="i4,i4"), TypeError, "not elements of the format"),
+        (numpy.array([1 + 2j]), TypeError, "not elements of the format"),
+        (numpy.ma.array([1, 2], mask=[False, True]), TypeError, "masked array.*compressed"),
+        (numpy.array([[1, 2], [3, 4]]), ValueError, "2 dimensions.*ravel"),
+        (numpy.array(7), TypeError, "is not many items"),
+        (numpy.array([1, None], dtype=object), TypeError, "item 1: .*leave it out"),
+        (pyarrow.array([1.5]), TypeError, "not floats: .*int64"),
+        (pyarrow.array([True]), TypeError, "not booleans"),
+        (pyarrow.array([1], pyarrow.timestamp("ms")), TypeError, "not dates or times"),
+        (pyarrow.array([1], pyarrow.date32()), TypeError, "not dates or times"),
+        (pyarrow.array([[1]]), TypeError, "Arrow type"),
+        (pyarrow.array(["a"]).dictionary_encode(), TypeError, "categories.*dictionary_decode"),
+        (pyarrow.table({"id": [1]}), TypeError, "not tables: pass one column"),
+        (pyarrow.record_batch({"id": [1]}), TypeError, "not tables: pass one column"),
+        (pyarrow.array(["a", None, "b"]), ValueError, NULL.format(1)),
+        (pyarrow.array([1, 2, 3, None])[2:], ValueError, NULL.format(1)),
+        (pyarrow.chunked_array([["a", "b"], ["c", None]]), ValueError, NULL.format(3)),
+        (pyarrow.nulls(2), ValueError, NULL.format(0)),
+        (polars.Series([1, None]), ValueError, NULL.format(1)),
+        (polars.Series(["a" * 50, None]), ValueError, NULL.format(1)),
+        (polars.Series(["a"], dtype=polars.Categorical), TypeError, "categories"),
+        (polars.DataFrame({"id": [1]}), TypeError, "not tables: pass one column"),
+        (pandas.Series(["a", None], dtype="str"), ValueError, NULL.format(1)),
+        (pandas.Series([1.5]), TypeError, "not floats"),
+        (pandas.DataFrame({"id": [1]}), TypeError, "not tables: pass one column"),
+        (pandas.Series(pandas.to_datetime(["2026-01-01"])), TypeError, "not dates or times"),
+        ([1, [2]], TypeError, "item 1: .*_many"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_is_not_many_items(items: object, error: type[Exception], message: str) -> None:
+    for kind in (Filter, SharedFilter):
+        seen = new(kind, window=100, false_positive_rate=1e-3)
+        for ask in (seen.add_many, seen.contains_many, seen.check_and_add_many, seen.check_or_add_many):
+            with pytest.raises(error, match=message):
+                ask(items)  # type: ignore[operator]
+        assert seen.statistics().inserts == 0
+
+
+def test_a_failing_iterator_is_passed_on() -> None:
+    def failing() -> object:
+        yield "a"
+        raise RuntimeError("no more")
+
+    seen = new(window=100, false_positive_rate=1e-3)
+    with pytest.raises(RuntimeError, match="no more"):
+        seen.add_many(failing())  # type: ignore[arg-type]
+    assert "a" not in seen
+
+
+def test_columns_are_released() -> None:
+    """What was read is let go of: Arrow's memory is freed, numpy's array can be resized again."""
+    seen = new(window=100, false_positive_rate=1e-3)
+    before = pyarrow.total_allocated_bytes()
+    for _ in range(50):
+        seen.check_and_add_many(pyarrow.array(["x" * 1000] * 1000))
+        seen.check_and_add_many(pyarrow.chunked_array([["x" * 1000] * 500, ["y" * 1000] * 500]))
+        with pytest.raises(ValueError, match="null"):
+            seen.check_and_add_many(pyarrow.array(["x" * 1000] * 1000 + [None]))
+    assert pyarrow.total_allocated_bytes() == before
+    numbers = array.array("Q", range(10))
+    seen.add_many(numbers)
+    numbers.append(1)  # refused as long as anybody looks at its memory
+
+
+def test_without_numpy(tmp_path: Path) -> None:
+    """numpy is optional: where it is missing, answers are lists."""
+    (tmp_path / "numpy.py").write_text("raise ImportError('not here')\n")
+    program = (
+        "import array, sys\n"
+        f"sys.path.insert(0, {str(tmp_path)!r})\n"
+        "from lately import Filter\n"
+        "seen = Filter(window=100, false_positive_rate=1e-6)\n"
+        "assert seen.check_and_add_many(array.array('Q', [1, 2, 1])) == [False, False, True]\n"
+        "assert seen.check_and_add_many([1, 3]) == [True, False]\n"
+        "print('done')\n"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout == "done\n"

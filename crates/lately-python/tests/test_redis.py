@@ -1,0 +1,214 @@
+"""`lately.redis`: grouping by shard, and one window over real servers with the module loaded.
+
+Where there is no server or no module (LATELY_REDIS_MODULE), what needs them is skipped.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Self
+
+import numpy
+import pandas
+import polars
+import pyarrow
+import pytest
+import redis
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lately import ConfigError, Filter, item_bytes, shard_of, shard_window
+from lately.redis import ShardedFilter, grouped
+
+PROMISE: dict[str, Any] = {"window": 20_000, "false_positive_rate": 1e-6}
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"])) | st.integers() | st.binary()), st.integers(1, 20))
+def test_groups_hold_every_item_once_and_in_order(items: list[str | int | bytes], shards: int) -> None:
+    groups = grouped(items, shards)
+    found = sorted((position, data, shard) for shard, group in groups.items() for position, data in zip(group.positions, group.items, strict=True))
+    assert found == [(position, item_bytes(item), shard_of(item, shards)) for position, item in enumerate(items)]
+    assert all(group.positions == sorted(group.positions) for group in groups.values())
+
+
+def test_columns_are_grouped_like_lists() -> None:
+    numbers, texts = [3, 1, 2**64 - 1], ["a", "ü", ""]
+    for column in (numpy.array(numbers, dtype="uint64"), pyarrow.array(numbers, pyarrow.uint64()), polars.Series(numbers, dtype=polars.UInt64)):
+        assert grouped(column, 4) == grouped(numbers, 4)  # type: ignore[arg-type]
+    for column in (numpy.array(texts), numpy.array([text.encode() for text in texts]), pandas.Series(texts), polars.Series(texts)):
+        assert grouped(column, 4) == grouped(texts, 4)
+    for wrong in ("text", b"bytes"):
+        with pytest.raises(TypeError, match="one item, not many"):
+            grouped(wrong, 4)
+    with pytest.raises(TypeError, match="an item is"):
+        grouped([None], 4)  # type: ignore[list-item]
+
+
+def test_what_is_asked_wrongly_reaches_no_server() -> None:
+    nobody: Any = None
+    with pytest.raises(ConfigError, match="braces"):
+        ShardedFilter(nobody, "{x}", 4, **PROMISE)
+    with pytest.raises(ValueError, match="0 shards are not possible"):
+        ShardedFilter(nobody, "x", 0, **PROMISE)
+    with pytest.raises(ConfigError, match="no window was asked for"):
+        ShardedFilter(nobody, "x", 4, false_positive_rate=1e-3)
+    with pytest.raises(ConfigError, match="within needs capacity"):
+        ShardedFilter(nobody, "x", 4, within=timedelta(1), false_positive_rate=1e-3)
+
+
+def free_port() -> int:
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port: int = probe.getsockname()[1]
+        # A cluster's servers talk to each other on the port 10000 above.
+        if port < 50_000:
+            return port
+
+
+class Server:
+    """A server on a port of its own that is stopped with the tests."""
+
+    def __init__(self, directory: Path, *options: str) -> None:
+        module, binary = os.environ.get("LATELY_REDIS_MODULE"), shutil.which("redis-server")
+        if not module or not binary:
+            pytest.skip("needs redis-server, and LATELY_REDIS_MODULE with the path of the module")
+        self.port = free_port()
+        directory.mkdir()
+        arguments = ["--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(directory), "--save", "", "--loadmodule", module]
+        self.process = subprocess.Popen([binary, *arguments, *options, "--logfile", "log"])
+
+    def __enter__(self) -> Self:
+        self.wait(lambda client: client.ping())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def wait(self, condition: Callable[[redis.Redis], Any]) -> None:
+        deadline = time.monotonic() + 60
+        with redis.Redis(port=self.port) as client:
+            while True:
+                try:
+                    if condition(client):
+                        return
+                except redis.RedisError:
+                    pass
+                assert self.process.poll() is None and time.monotonic() < deadline, "the server does not come up"
+                time.sleep(0.05)
+
+
+@pytest.fixture(scope="module")
+def single(tmp_path_factory: pytest.TempPathFactory) -> Iterator[redis.Redis]:
+    with Server(tmp_path_factory.mktemp("single") / "server") as server, redis.Redis(port=server.port) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[redis.RedisCluster]:
+    """Three primaries."""
+    directory = tmp_path_factory.mktemp("cluster")
+    with ExitStack() as stack:
+        servers = [stack.enter_context(Server(directory / str(i), "--cluster-enabled", "yes")) for i in range(3)]
+        addresses = [f"127.0.0.1:{server.port}" for server in servers]
+        subprocess.run(["redis-cli", "--cluster", "create", *addresses, "--cluster-yes"], check=True, capture_output=True)
+        for server in servers:
+            server.wait(lambda node: node.cluster("info")["cluster_state"] == "ok")
+        with redis.RedisCluster(host="127.0.0.1", port=servers[0].port) as client:
+            yield client
+
+
+@pytest.fixture(params=["single", "cluster"])
+def client(request: pytest.FixtureRequest) -> Any:
+    found = request.getfixturevalue(request.param)
+    found.flushall(target_nodes="primaries") if request.param == "cluster" else found.flushall()
+    return found
+
+
+def test_words(client: Any) -> None:
+    seen = ShardedFilter(client, "hooks", 6, **PROMISE)
+    seen.add("order-17")
+    assert "order-17" in seen and "order-18" not in seen
+    assert seen.contains(b"order-17") is True
+    assert seen.check_and_add("order-18") is False and seen.check_and_add("order-18") is True
+    assert seen.check_or_add(19) is False and seen.check_or_add("19") is True
+    assert seen.check_and_add_many(["a", "b", "a", 17, "17"]) == [False, False, True, False, True]
+    assert seen.check_or_add_many(numpy.array([17, 18])) == [True, False]  # type: ignore[arg-type]
+    assert seen.check_and_add_many([]) == []
+
+
+def test_one_window_over_all_shards(client: Any) -> None:
+    """Against one filter that has it all: nothing of the window is lost, however the items fall on shards."""
+    seen = ShardedFilter(client, "wide", 6, **PROMISE)
+    stream = [f"item {i * i % 24_001}" for i in range(40_000)]
+    answers = []
+    for first in range(0, len(stream), 7_000):
+        answers += seen.check_and_add_many(stream[first : first + 7_000])
+    last: dict[str, int] = {}
+    for position, (item, reported) in enumerate(zip(stream, answers, strict=True)):
+        if item not in last:
+            assert not reported, f"{item} was never added"
+        elif position - last[item] <= PROMISE["window"]:
+            assert reported, f"{item} was added {position - last[item]} inserts ago"
+        last[item] = position
+    assert all(seen.contains_many(stream[-PROMISE["window"] :]))
+
+
+def test_shards_are_where_they_should_be(client: Any) -> None:
+    seen = ShardedFilter(client, "where", 6, **PROMISE)
+    assert seen.keys == [f"{{where:{i}}}" for i in range(6)]
+    for item in ("x", 17, b"\xff"):
+        seen.add(item)
+        holding = [key for key in seen.keys if client.execute_command("APBF.EXISTS", key, item_bytes(item))]
+        assert holding == [seen.keys[shard_of(item, 6)]]
+    for key in seen.keys:
+        assert client.execute_command("APBF.INFO", key, "window") == shard_window(PROMISE["window"], 6)
+    # A shard is a filter like any other: its snapshot opens here.
+    shard = Filter.from_bytes(client.execute_command("APBF.SNAPSHOT", seen.keys[shard_of("x", 6)]))
+    assert "x" in shard and "y" not in shard
+    assert shard.plan() == seen.shard_plan
+
+
+def test_a_cluster_has_shards_on_every_primary(cluster: redis.RedisCluster) -> None:
+    seen = ShardedFilter(cluster, "spread", 24, **PROMISE)
+    assert {cluster.get_node_from_key(key).name for key in seen.keys} == {node.name for node in cluster.get_primaries()}
+    seen.add_many(range(5_000))
+    assert all(seen.contains_many(range(5_000)))
+
+
+def test_processes_share_it_and_must_agree(client: Any) -> None:
+    ShardedFilter(client, "shared", 3, **PROMISE).add("x")
+    assert "x" in ShardedFilter(client, "shared", 3, **PROMISE)
+    with pytest.raises(ConfigError, match="exists with a window of .* were asked for"):
+        ShardedFilter(client, "shared", 3, window=10, false_positive_rate=1e-3)
+    with pytest.raises(ConfigError, match="exists with a window"):
+        ShardedFilter(client, "shared", 3, within=timedelta(hours=1), capacity=20_000, false_positive_rate=1e-6)
+
+
+def test_a_lost_shard_is_an_error_and_no_other_window(client: Any) -> None:
+    seen = ShardedFilter(client, "lost", 3, **PROMISE)
+    client.delete(seen.keys[shard_of("x", 3)])
+    for add in (seen.add, seen.check_and_add, seen.check_or_add):
+        with pytest.raises(redis.ResponseError, match="no such key"):
+            add("x")
+    seen.delete()
+    assert [client.exists(key) for key in seen.keys] == [0, 0, 0]
+
+
+def test_time_windows_and_options(client: Any) -> None:
+    options: dict[str, Any] = {"max_slack": 0.5, "layout": "blocks", "seed": 7, "overload": "keep_rate"}
+    seen = ShardedFilter(client, "timed", 3, within=timedelta(hours=1), capacity=9_000, false_positive_rate=1e-4, **options)
+    assert seen.check_and_add("x") is False and seen.check_and_add("x") is True
+    shard = Filter.from_bytes(client.execute_command("APBF.SNAPSHOT", seen.keys[0]))
+    assert shard.plan() == seen.shard_plan
+    assert (shard.plan().layout, shard.plan().overload, shard.plan().span_ms) == ("blocks", "keep_rate", 3_600_000)
+    shaped = ShardedFilter(client, "shaped", 3, window=5_000, false_positive_rate=1e-4, shape=(3, 5))
+    found = Filter.from_bytes(client.execute_command("APBF.SNAPSHOT", shaped.keys[0])).plan()
+    assert (found.required_matches, found.window_generations) == (3, 5)

@@ -1,0 +1,136 @@
+"""Threads: a Filter takes them one at a time, a SharedFilter all at once, and bulk calls let Python go on."""
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import numpy
+import pytest
+
+from lately import Filter, SharedFilter
+
+BOTH = pytest.mark.parametrize("kind", [Filter, SharedFilter])
+
+
+@BOTH
+@pytest.mark.parametrize("many", [False, True])
+def test_exactly_one_thread_is_told_that_an_item_is_new(kind: type[Filter], many: bool) -> None:
+    threads, items = 4, 20_000
+    seen = kind(window=10 * items * threads, false_positive_rate=1e-9, layout="rows")
+    numbers = numpy.arange(items, dtype="uint64")
+    start = threading.Barrier(threads)
+
+    def work(_: int) -> numpy.ndarray:  # type: ignore[type-arg]
+        start.wait()
+        if many:
+            return seen.check_and_add_many(numbers)
+        return numpy.array([seen.check_and_add(i) for i in range(items)])
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(threads) as pool:
+            answers = list(pool.map(work, range(threads)))
+    finally:
+        sys.setswitchinterval(interval)
+    new = sum((~answer).astype(int) for answer in answers)
+    assert (new == 1).all()
+    assert seen.statistics().inserts == items * threads
+
+
+@BOTH
+def test_no_false_negatives_while_others_write(kind: type[Filter]) -> None:
+    seen = kind(window=1_000_000, false_positive_rate=1e-6)
+    stop = threading.Event()
+
+    def noise() -> None:
+        numbers = numpy.arange(1000, dtype="uint64")
+        while not stop.is_set():
+            seen.contains_many(numbers)
+            seen.to_bytes()
+            repr(seen)
+            seen == seen
+
+    threads = [threading.Thread(target=noise) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        for first in range(0, 50_000, 500):
+            items = [f"item {i}" for i in range(first, first + 500)]
+            seen.add_many(items)
+            assert all(seen.contains_many(items))
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+
+
+@pytest.fixture
+def no_forced_switches() -> Iterator[None]:
+    """Whoever has Python's lock keeps it until it lets go by itself."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(3600)
+    yield
+    sys.setswitchinterval(interval)
+
+
+@contextmanager
+def another_thread(call: Callable[[], object]) -> Iterator[Callable[[], bool]]:
+    """Runs a call in another thread. Once that has begun, says whether it is still under way: nobody but the call itself lets
+    go of Python's lock in between, so only a call that does can be seen so."""
+    begun, done = [], []
+
+    def run() -> None:
+        begun.append(True)
+        call()
+        done.append(True)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    while not begun:
+        time.sleep(0)
+    yield lambda: not done
+    thread.join()
+
+
+def bulk_call(seen: Filter) -> Callable[[], object]:
+    numbers = numpy.arange(5_000_000, dtype="uint64")
+    # What is done only the first time is done here, and cannot be what lets others go on.
+    seen.check_and_add_many(numbers[:1])
+    return lambda: seen.check_and_add_many(numbers)
+
+
+def some_time(attempt: Callable[[], bool]) -> bool:
+    """A busy machine may not let this thread run in time; twenty times in a row it will not happen."""
+    return any(attempt() for _ in range(20))
+
+
+@BOTH
+def test_bulk_calls_let_python_go_on(kind: type[Filter], no_forced_switches: None) -> None:
+    seen = kind(window=1_000_000, false_positive_rate=1e-4)
+
+    def attempt() -> bool:
+        with another_thread(bulk_call(seen)) as is_under_way:
+            return is_under_way()
+
+    assert some_time(attempt)
+
+
+def test_who_waits_for_a_bulk_call_lets_the_others_go_on(no_forced_switches: None) -> None:
+    seen = Filter(window=1_000_000, false_positive_rate=1e-4)
+
+    def attempt() -> bool:
+        with another_thread(bulk_call(seen)), another_thread(lambda: seen.check_and_add("x")) as is_waiting:
+            return is_waiting()
+
+    assert some_time(attempt)
+
+
+def test_filters_compared_from_both_sides_do_not_wait_for_each_other() -> None:
+    left, right = (Filter(window=1000, false_positive_rate=1e-3) for _ in range(2))
+    with ThreadPoolExecutor(4) as pool:
+        answers = pool.map(lambda i: left == right if i % 2 else right == left, range(2000), timeout=60)
+        assert all(answers)
