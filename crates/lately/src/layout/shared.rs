@@ -171,10 +171,6 @@ impl SharedMemory {
 /// new life meanwhile were copied in one life or the other, and are emptied; all else is as it was at some moment since.
 pub(crate) fn forget_what_moved(memory: &mut Memory, before: u64, now: &Ring) {
     let recycled = (now.generation() - before).min(now.segments().into()) as u32;
-    memory.segments_mut().ring_was_set(now);
-    if recycled == 0 {
-        return;
-    }
     match memory {
         Memory::Slices(slices) => {
             (0..recycled).for_each(|age| slices.update().empty(now.position_of(Age(age))));
@@ -182,9 +178,8 @@ pub(crate) fn forget_what_moved(memory: &mut Memory, before: u64, now: &Ring) {
         Memory::Blocks(blocks) => {
             (0..recycled).for_each(|age| blocks.update().empty(now.position_of(Age(age))));
         }
-        // Rows say by their stamps what is empty; but while the copy was made, its housekeeping was another's.
-        Memory::Rows64(rows) => rows.refresh_all(),
-        Memory::Rows128(rows) => rows.refresh_all(),
-        Memory::Rows256(rows) => rows.refresh_all(),
+        Memory::Rows64(rows) => rows.keep_house_after(recycled, now),
+        Memory::Rows128(rows) => rows.keep_house_after(recycled, now),
+        Memory::Rows256(rows) => rows.keep_house_after(recycled, now),
     }
 }
