@@ -199,6 +199,42 @@ fn stress(shared: &SharedFilter) -> u64 {
     checked.into_inner()
 }
 
+/// One thread inserts an item so often that it never leaves the window, and strangers between. No shadow is needed to know that
+/// the others must find it, so they ask and ask, in the middle of shifts and of writes to its row.
+#[test]
+fn readers_never_miss_an_item_that_is_refreshed_in_time() {
+    for shape in shapes_to_stress().into_iter().filter(|shape| shape.window_generations > 1) {
+        // A shift with every insert, or with every second.
+        for items_per_generation in [1, 2] {
+            let window = u64::from(shape.window_generations) * items_per_generation;
+            for shared in on_all_instructions(&with_shape(&shape).window(window)) {
+                assert_eq!(shared.guaranteed_window(), window);
+                let (known, all_there, done) = (item(u64::MAX), Barrier::new(3), AtomicU64::new(0));
+                shared.insert(known);
+                std::thread::scope(|scope| {
+                    let ask = || {
+                        let mut seen = [false; 50];
+                        all_there.wait();
+                        while done.load(Ordering::Relaxed) == 0 {
+                            shared.contains_batch(&[known; 50], &mut seen);
+                            assert_eq!(seen, [true; 50], "{shape} window {window}");
+                            assert!(shared.contains(known), "{shape} window {window}");
+                        }
+                    };
+                    (0..2).for_each(|_| _ = scope.spawn(ask));
+                    all_there.wait();
+                    for number in 0..150_000 {
+                        // As old as can be: an insert that has begun may have pushed out what it will bring.
+                        let is_due = number % (window - 1) == window - 2;
+                        shared.insert(if is_due { known } else { item(number) });
+                    }
+                    done.store(1, Ordering::Relaxed);
+                });
+            }
+        }
+    }
+}
+
 #[test]
 fn threads_never_miss_an_item_of_the_window_in_batches() {
     const BATCH: usize = 100;
