@@ -108,67 +108,6 @@ fn the_chosen_plan_takes_at_most_two_percent_more_than_the_least() {
     }
 }
 
-/// [`least_bits_by_grid`] for rows of a size: every b, k and l that they have room for.
-fn least_bits_in_rows(row_bytes: u32, rate: f64, slack: f64) -> f64 {
-    let parts_per_row = if row_bytes == 64 { 31 } else { 63 };
-    let mut least = f64::INFINITY;
-    for parts in 1..=parts_per_row / 2 {
-        for segments in 2..=parts_per_row / parts {
-            for k in 1..segments {
-                let segment = Segment::Rows { row_bytes, parts };
-                let shape = Shape { required_matches: k, window_generations: segments - k, segment };
-                shape.check().unwrap();
-                // The largest load that keeps the rate, unless one that is cheaper than the best so far does not.
-                let keeps_rate =
-                    |load: f64| Profile::exact(&shape, load, Cells::Many, 1.0).false_positive_rate() <= rate;
-                let bits = |load: f64| bits_per_item(&shape, load);
-                let cheaper = bits(1.0) / least.min(1e4);
-                if !keeps_rate(cheaper) {
-                    continue;
-                }
-                let (mut low, mut high) = (cheaper, 2.0 * cheaper);
-                while keeps_rate(high) {
-                    (low, high) = (high, 2.0 * high);
-                }
-                while high / low > 1.001 {
-                    let middle = (low * high).sqrt();
-                    if keeps_rate(middle) { low = middle } else { high = middle }
-                }
-                if Profile::exact(&shape, low, Cells::Many, 1.0).npws() <= slack {
-                    least = bits(low);
-                }
-            }
-        }
-    }
-    least
-}
-
-#[test]
-fn rows_take_at_most_two_percent_more_than_the_least_of_their_size() {
-    for (rate, slack) in [(1e-2, 0.2), (1e-3, 0.1), (1e-5, 0.3)] {
-        let promise = Filter::builder().window(72_072_000_000).false_positive_rate(rate).max_slack(slack);
-        let plans = promise.layout(Layout::Rows).plans().unwrap();
-        for row_bytes in [64, 128, 256] {
-            let of_size = |plan: &&Plan| matches!(plan.shape.segment, Segment::Rows { row_bytes: bytes, .. } if bytes == row_bytes);
-            let planned = plans.iter().filter(of_size).map(|plan| plan.bits_per_item).min_by(f64::total_cmp);
-            let least = least_bits_in_rows(row_bytes, rate, slack);
-            let Some(planned) = planned else {
-                assert!(
-                    least.is_infinite(),
-                    "{row_bytes} {rate} {slack}: not found, though {least} would do"
-                );
-                continue;
-            };
-            let ratio = planned / least;
-            println!("{row_bytes} {rate} {slack}: {planned} against {least} ({ratio})");
-            assert!(
-                (0.995..1.02).contains(&ratio),
-                "{row_bytes} {rate} {slack}: {planned} against {least} ({ratio})"
-            );
-        }
-    }
-}
-
 #[test]
 fn plans_are_ranked_and_the_first_is_the_one_built() {
     for prefer in [Prefer::Speed, Prefer::Memory] {
