@@ -79,6 +79,22 @@ fn a_query_beside_an_insert_finds_what_is_in_the_window() {
     }
 }
 
+/// An item that is inserted again and again is at no moment out of the window, however many shifts a query goes through.
+#[test]
+fn a_query_finds_what_is_refreshed_in_time() {
+    for segment in [ROWS, SLICES, BLOCKS] {
+        let mut template = template(segment, 3);
+        template.insert_hash(hash(1));
+        // Three inserts, each with its shift, in the middle of a query; more preemptions would take hours.
+        check_up_to(1, &template, |filter| {
+            let query = spawn(&filter, |filter| filter.contains_hash(hash(1)));
+            let inserts = spawn(&filter, |filter| (0..3).for_each(|_| filter.insert_hash(hash(1))));
+            assert!(query.join().unwrap());
+            inserts.join().unwrap();
+        });
+    }
+}
+
 /// What a thread has inserted it finds, while another's insert shifts.
 #[test]
 fn a_thread_finds_its_own_insert() {

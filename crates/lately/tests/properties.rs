@@ -14,6 +14,7 @@ enum Operation {
     Insert(u64),
     CheckAndInsert(u64),
     CheckOrInsert(u64),
+    InsertBatch(Vec<u64>),
     Batch(Vec<u64>),
     BatchOfNew(Vec<u64>),
     Advance(u64),
@@ -24,11 +25,13 @@ enum Operation {
 
 fn operation() -> impl Strategy<Value = Operation> {
     let number = || 0..300_u64;
-    let numbers = || prop::collection::vec(0..300_u64, 0..40);
+    // Longer than what is fetched ahead, with equal items, and with shifts inside.
+    let numbers = || prop::collection::vec(0..300_u64, 0..90);
     prop_oneof![
         6 => number().prop_map(Operation::Insert),
         6 => number().prop_map(Operation::CheckAndInsert),
         6 => number().prop_map(Operation::CheckOrInsert),
+        2 => numbers().prop_map(Operation::InsertBatch),
         3 => numbers().prop_map(Operation::Batch),
         3 => numbers().prop_map(Operation::BatchOfNew),
         4 => (0..70_u64).prop_map(Operation::Advance),
@@ -48,11 +51,15 @@ struct Pair {
     filter: Filter,
     exact: ExactWindow,
     now_ms: u64,
+    is_portable: bool,
 }
 
 impl Pair {
-    fn new(filter: Filter) -> Self {
-        Self { filter, exact: ExactWindow::default(), now_ms: 0 }
+    fn new(mut filter: Filter, is_portable: bool) -> Self {
+        if is_portable {
+            filter.use_portable_instructions();
+        }
+        Self { filter, exact: ExactWindow::default(), now_ms: 0, is_portable }
     }
 
     /// What may not be forgotten now.
@@ -88,6 +95,20 @@ impl Pair {
             }
             Operation::CheckAndInsert(number) => self.check_one(*number, true)?,
             Operation::CheckOrInsert(number) => self.check_one(*number, false)?,
+            Operation::InsertBatch(numbers) => {
+                let items: Vec<_> = numbers.iter().map(|&number| item(number)).collect();
+                let mut batched = self.filter.clone();
+                batched.insert_batch(&items);
+                for &number in numbers {
+                    self.filter.insert(item(number));
+                    self.exact.insert(number, self.now_ms);
+                }
+                prop_assert!(batched == self.filter, "a batch leaves the same bits");
+                let mut seen = vec![false; items.len()];
+                batched.contains_batch(&items, &mut seen);
+                let one_by_one: Vec<_> = items.iter().map(|item| self.filter.contains(item)).collect();
+                prop_assert_eq!(seen, one_by_one, "a batch answers as one by one would");
+            }
             Operation::Batch(numbers) | Operation::BatchOfNew(numbers) => {
                 let every_sighting = matches!(operation, Operation::Batch(_));
                 let items: Vec<_> = numbers.iter().map(|&number| item(number)).collect();
@@ -118,6 +139,9 @@ impl Pair {
                 let restored = restored.map_err(|error| TestCaseError::fail(error.to_string()))?;
                 prop_assert!(restored == self.filter);
                 self.filter = restored;
+                if self.is_portable {
+                    self.filter.use_portable_instructions();
+                }
             }
             Operation::Clear => {
                 self.filter.clear();
@@ -172,8 +196,8 @@ impl Pair {
     }
 }
 
-fn run(filter: Filter, operations: &[Operation]) -> Result<(), TestCaseError> {
-    let mut pair = Pair::new(filter);
+fn run(filter: Filter, is_portable: bool, operations: &[Operation]) -> Result<(), TestCaseError> {
+    let mut pair = Pair::new(filter, is_portable);
     pair.filter.advance_to(0);
     for operation in operations {
         pair.apply(operation)?;
@@ -192,9 +216,12 @@ proptest! {
 
     #[test]
     fn a_count_window_never_forgets(
-        shape in shape(), window in 1..200_u64, operations in prop::collection::vec(operation(), 1..150),
+        shape in shape(),
+        window in 1..200_u64,
+        is_portable in any::<bool>(),
+        operations in prop::collection::vec(operation(), 1..150),
     ) {
-        run(with_shape(&shape).window(window).build().unwrap(), &operations)?;
+        run(with_shape(&shape).window(window).build().unwrap(), is_portable, &operations)?;
     }
 
     #[test]
@@ -203,11 +230,12 @@ proptest! {
         span in 14..2_000_u64,
         capacity in 1..200_u64,
         keep_rate in any::<bool>(),
+        is_portable in any::<bool>(),
         operations in prop::collection::vec(operation(), 1..150),
     ) {
         let overload = if keep_rate { Overload::KeepRate } else { Overload::KeepWindow };
         let window = with_shape(&shape).time_window(Duration::from_millis(span), capacity).overload(overload);
-        run(window.build().unwrap(), &operations)?;
+        run(window.build().unwrap(), is_portable, &operations)?;
     }
 
     #[test]
@@ -224,7 +252,7 @@ proptest! {
         } else {
             builder.window(100)
         };
-        let mut pair = Pair::new(builder.build().unwrap());
+        let mut pair = Pair::new(builder.build().unwrap(), false);
         pair.check_as_of(later[0])?;
         for operation in &operations {
             pair.apply(operation)?;

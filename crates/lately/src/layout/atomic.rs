@@ -8,7 +8,7 @@ use super::aligned::{LINE_BYTES, LINE_WORDS};
 use super::bits::{Words, WordsMut};
 use super::huge_pages;
 use super::kernel::Kernel;
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering, fence};
 
 /// As [`AlignedWords`](super::aligned::AlignedWords), for `&self`.
 pub(crate) struct AtomicWords {
@@ -78,8 +78,9 @@ impl WordsMut for SharedWords<'_> {
         }
     }
 
-    /// Becomes visible with the generation that is published next.
+    /// Becomes visible with the generation that is published next; and whoever sees a word cleared sees the one published last.
     fn clear(&mut self, range: Range<usize>) {
+        fence(Ordering::Release);
         self.0[range].iter().for_each(|word| word.store(0, Ordering::Relaxed));
     }
 }

@@ -9,8 +9,12 @@
 //! bit of it is cleared. How long the writing takes does not matter; if it takes more than those l generations, its
 //! bits land in segments that have begun a new life, where they are a stranger's chance of one more match.
 //!
-//! An item whose insert has returned is found by a query whatever shifts happen meanwhile: its bits keep their places, and the
-//! ages at which a query looks for them are no older than the item. Rows have more to say; see `rows::shared`.
+//! An item whose insert has returned is found by a query whatever shifts happen meanwhile, as long as it is in the window: its
+//! bits keep their places, and the ages at which a query looks for them are no older than the item. But the item may leave the
+//! window while the query is under way, and come back by another insert, which the query looks for where it cannot be. At no
+//! moment was it out of the window. So a query that finds nothing asks whether the generation has moved, and if so looks
+//! again. If it has not, at most the clearing for the next shift can have begun, and then the other insert was done before:
+//! a query goes from the oldest ages to the youngest, and meets its bits later. Rows have more to say; see `rows::shared`.
 
 use super::atomic::{AtomicWords, SharedWords};
 use super::blocks::Blocks;
@@ -91,7 +95,14 @@ macro_rules! shared_segments {
             #[inline(always)]
             fn contains<K: Kernel>(&self, kernel: K, item: u64, place: usize, view: &mut View<'_>) -> bool {
                 view.is_current();
-                Query::contains(self, kernel, item, place, &view.ring)
+                loop {
+                    if Query::contains(self, kernel, item, place, &view.ring) {
+                        return true;
+                    }
+                    if view.is_current() {
+                        return false;
+                    }
+                }
             }
 
             #[inline(always)]
@@ -171,10 +182,6 @@ impl SharedMemory {
 /// new life meanwhile were copied in one life or the other, and are emptied; all else is as it was at some moment since.
 pub(crate) fn forget_what_moved(memory: &mut Memory, before: u64, now: &Ring) {
     let recycled = (now.generation() - before).min(now.segments().into()) as u32;
-    memory.segments_mut().ring_was_set(now);
-    if recycled == 0 {
-        return;
-    }
     match memory {
         Memory::Slices(slices) => {
             (0..recycled).for_each(|age| slices.update().empty(now.position_of(Age(age))));
@@ -182,9 +189,8 @@ pub(crate) fn forget_what_moved(memory: &mut Memory, before: u64, now: &Ring) {
         Memory::Blocks(blocks) => {
             (0..recycled).for_each(|age| blocks.update().empty(now.position_of(Age(age))));
         }
-        // Rows say by their stamps what is empty; but while the copy was made, its housekeeping was another's.
-        Memory::Rows64(rows) => rows.refresh_all(),
-        Memory::Rows128(rows) => rows.refresh_all(),
-        Memory::Rows256(rows) => rows.refresh_all(),
+        Memory::Rows64(rows) => rows.keep_house_after(recycled, now),
+        Memory::Rows128(rows) => rows.keep_house_after(recycled, now),
+        Memory::Rows256(rows) => rows.keep_house_after(recycled, now),
     }
 }

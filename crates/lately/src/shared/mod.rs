@@ -43,14 +43,16 @@ use progress::Progress;
 ///
 /// - **No false negatives.** An item whose insert has returned is reported as long as fewer than
 ///   [`guaranteed_window`](Self::guaranteed_window) inserts have *begun* since its own began. An insert in progress counts
-///   for what it pushes out, and not yet for what it brings. A batch begins its inserts up to 32 at a time.
+///   for what it pushes out, and not yet for what it brings. An item that is inserted again in time is reported throughout,
+///   also by a query during which one insert took over from another. A batch begins its inserts up to 32 at a time.
 ///   For a time window: as long as nobody has begun to tell a time at which the item is out of the span.
 /// - **One winner.** In [`Layout::Rows`](crate::Layout::Rows), of threads that call `check_and_insert` or `check_or_insert`
 ///   with the same new item at the same time, exactly one is told that it is new. In the other layouts several may be.
-/// - **Queries never wait.** An insert into slices or blocks does not wait for another; one into a row waits only for a
-///   thread that is writing to the very same row, for the few nanoseconds that takes (longer only if the system puts that
-///   thread to sleep just then). One thread makes a shift, and the others go on inserting, until the generation that ends
-///   has had an eighth more than its share.
+/// - **Queries never wait.** One that finds nothing looks again if a shift was made meanwhile. An insert into slices or blocks
+///   does not wait for another; one into a row waits only for a thread that is writing to the very same row, for the few
+///   nanoseconds that takes (longer only if the system puts that thread to sleep just then). One thread makes a shift, and
+///   the others go on inserting, until the generation that ends has had an eighth more than its share. A shift visits a few
+///   rows, and waits for who is writing to them.
 /// - What looks at the whole filter ([`snapshot`](Self::snapshot), [`statistics`](Self::statistics), [`save`](Self::save))
 ///   works on a copy made while others go on: every insert that has returned before the call is in it.
 pub struct SharedFilter {
@@ -120,8 +122,7 @@ impl SharedFilter {
         self.hash_function
     }
 
-    /// [`Filter::statistics`], of a copy. The memory is that of a [`Filter`]; tables come
-    /// on top, at most 68 kilobytes.
+    /// [`Filter::statistics`], of a copy. The memory is that of a [`Filter`]; tables come on top, less than 69 kilobytes.
     pub fn statistics(&self) -> Statistics {
         self.snapshot().statistics()
     }

@@ -197,8 +197,9 @@ impl Kernel for Avx2 {
 fn load_shared(row: &[AtomicU64], vector: usize) -> __m256i {
     let four: &[AtomicU64] = &row[vector * VECTOR..][..VECTOR];
     let loaded;
-    // SAFETY: the slice has the 32 bytes that are read. A row begins at a cache line, so each word is read as a whole, as
-    // four acquiring loads would: x86 loads in order, and assembly is a barrier to the compiler.
+    // SAFETY: the slice has the 32 bytes that are read. What comes before this in the program is read before them: x86 loads
+    // in order, and assembly that reads memory is not moved across an acquiring load. No word need be read as a whole: what a
+    // writer is to keep is in the word before and in the word after, bit by bit (`shared`).
     unsafe {
         asm!(
             "vmovdqu {four}, [{from}]",
@@ -210,8 +211,8 @@ fn load_shared(row: &[AtomicU64], vector: usize) -> __m256i {
     loaded
 }
 
-/// The last four words of a row, but for the very last, which is given. To read that too, right after it was written by the
-/// claim, would have to wait for the write; the others do not.
+/// The last four words of a row, but for the very last, which is given: it was read first, as a whole. To read it again, right
+/// after it was written by the claim, would have to wait for the write, too; the others do not.
 #[cfg(not(loom))]
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
@@ -241,15 +242,16 @@ fn load_shared_but_last<const WORDS: usize>(row: &[AtomicU64; WORDS], last: u64)
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn store_shared(row: &[AtomicU64], vector: usize, words: __m256i) {
     let four: &[AtomicU64] = &row[vector * VECTOR..][..VECTOR];
-    // SAFETY: the slice has the 32 bytes that are written, through `UnsafeCell`s. A row begins at a cache line, so each word is
-    // written as a whole, as four relaxed stores would.
+    // SAFETY: the slice has the 32 bytes that are written, through `UnsafeCell`s. Only who has claimed the row writes them; readers
+    // need none of the words as a whole, see `load_shared`.
     unsafe {
         asm!("vmovdqu [{}], {}", in(reg) four.as_ptr(), in(ymm_reg) words, options(nostack, preserves_flags));
     }
 }
 
-/// The last four words of a row, two by two: x86 makes stores visible in order, and one of 16 aligned bytes all at once, so the
-/// very last word, which ends the claim, is seen after none of the others.
+/// The last four words of a row, the very last by itself: x86 makes stores visible in order, and an aligned word all at once, so
+/// whoever sees the end of the claim, and the stamp, sees all that was stored before. Nothing is promised of the order within
+/// one store of several words.
 #[cfg(not(loom))]
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
@@ -259,9 +261,12 @@ fn store_shared_in_order<const WORDS: usize>(row: &[AtomicU64; WORDS], words: __
     unsafe {
         asm!(
             "vmovdqu [{to}], {words:x}",
-            "vextracti128 [{to} + 16], {words}, 1",
+            "vextracti128 {high}, {words}, 1",
+            "vmovlps [{to} + 16], {high}",
+            "vmovhps [{to} + 24], {high}",
             to = in(reg) four.as_ptr(),
             words = in(ymm_reg) words,
+            high = out(xmm_reg) _,
             options(nostack, preserves_flags)
         );
     }

@@ -90,11 +90,16 @@ impl<const WORDS: usize> Rows<WORDS> {
         self.shape
     }
 
-    /// Brings every row up to date.
+    /// For a copy made while others wrote and so many shifts were made, the last to this ring. Stamps say what is empty in it; but
+    /// rows may have been copied before the housekeeping of those shifts came to them. Even if there was none: that of the
+    /// last shift before may have gone on.
     #[cfg(feature = "std")]
-    pub(crate) fn refresh_all(&mut self) {
-        let RowsUpdate { rows, now, .. } = self.update();
-        rows.iter_mut().for_each(|row| portable::refresh(row, now.moment()));
+    pub(crate) fn keep_house_after(&mut self, shifts: u32, ring: &Ring) {
+        self.update().recycle_newest(ring);
+        if shifts > 0 {
+            let RowsUpdate { rows, now, .. } = self.update();
+            rows.iter_mut().for_each(|row| portable::refresh(row, now.moment()));
+        }
     }
 
     fn rows(&self) -> &[[u64; WORDS]] {

@@ -8,8 +8,8 @@
 //! Queries do not wait. They read the last word first, so the rest of the row is at least as new as its stamp: what a stamp
 //! declares cleared, they see cleared. Bits of items in the window are in the row whether somebody has claimed it or not,
 //! because a writer stores every word with the bits it is to keep. But a row that was written in a later generation than the
-//! query knows of looks like one that is long out of date; so a query that finds nothing asks whether the generation has
-//! moved, and if so looks again.
+//! query knows of looks like one that is long out of date, and words of it may be newer than its stamp; so a query that finds
+//! nothing asks whether the generation has moved, and if so looks again.
 
 use alloc::boxed::Box;
 
@@ -21,7 +21,7 @@ use crate::layout::kernel::{Kernel, Portable};
 use crate::layout::shared::{SharedSegments, View};
 use crate::ring::{Age, Ring};
 use crate::shape::RowShape;
-use crate::sync::{AtomicU64, Ordering, wait_for};
+use crate::sync::{AtomicU64, Ordering, fence, wait_for};
 
 /// The last bit of a row.
 const CLAIM: u64 = 1 << 63;
@@ -104,9 +104,10 @@ pub(crate) fn load<const WORDS: usize>(row: &[AtomicU64; WORDS], last: u64) -> [
     core::array::from_fn(|word| if word == WORDS - 1 { last } else { row[word].load(Ordering::Acquire) })
 }
 
-/// A row, its last word stored last: it ends the claim.
+/// A row, its last word stored last: it ends the claim. Whoever sees any of the words sees the generation it was written in.
 #[inline(always)]
 pub(crate) fn store<const WORDS: usize>(row: &[AtomicU64; WORDS], words: &[u64; WORDS]) {
+    fence(Ordering::Release);
     for (word, &bits) in row[..WORDS - 1].iter().zip(words) {
         word.store(bits, Ordering::Relaxed);
     }

@@ -166,6 +166,33 @@ fn an_idle_row_is_never_mistaken_for_a_fresh_one_after_more_shifts_than_stamps_c
     assert!(items.iter().all(|&item| ring.ages().all(|age| !rows.matches(item, &ring, age))));
 }
 
+/// A copy of shared rows may have been made while the housekeeping of a shift had yet to come to some of them.
+#[cfg(feature = "std")]
+#[test]
+fn a_copy_catches_up_with_housekeeping_that_it_overtook() {
+    let (mut ring, shape) = shapes().remove(0);
+    for shifts in [0, 3] {
+        // In each round of housekeeping a row is visited once, after exactly 2^14 shifts.
+        let mut rows: Rows<8> = rows(shape, SHIFTS_PER_ROUND as usize, &ring);
+        let item = remix(7, 7);
+        insert(&mut rows, Portable, item, &ring);
+        let place = rows.query().place(item);
+        let is_due =
+            |ring: &Ring| rows_to_visit(ring.generation(), SHIFTS_PER_ROUND as usize).any(|due| due == place);
+        loop {
+            ring.advance_generation();
+            if is_due(&ring) {
+                break;
+            }
+            rows.update().recycle_newest(&ring);
+        }
+        (0..shifts).for_each(|_| ring.advance_generation());
+        rows.keep_house_after(shifts, &ring);
+        assert!(rows.rows()[place][..7].iter().all(|&word| word == 0), "{shifts} shifts meanwhile");
+        assert_eq!(Stamp::of_word(rows.rows()[place][7]), Stamp::of_generation(ring.generation()));
+    }
+}
+
 /// What is to be cleared counts as cleared, at every staleness.
 #[test]
 fn statistics_see_a_stale_row_as_if_it_were_refreshed() {

@@ -1,0 +1,96 @@
+//! Everything that is raced, behind one interface.
+
+mod exact;
+mod limit;
+mod ours;
+mod statics;
+
+use fastbloom::BloomFilter;
+use lately::{Filter, Segment};
+use xxhash_rust::xxh3::xxh3_64;
+
+use exact::{Exact as _, ExactMap, ExactSet};
+use limit::Limit;
+use ours::Ours;
+use statics::{Fast, Split, Static};
+
+/// The name the table compares with.
+pub(crate) const REFERENCE: &str = "rows of 64 bytes";
+const ONE_LINE: &str = "limit: one line per key";
+const TWO_LINES: &str = "limit: two lines per key";
+
+pub(crate) trait Contender {
+    fn name(&self) -> &str;
+    /// Keys are 0, 1, 2, ...: how many have been inserted?
+    fn keys_inserted(&self) -> u64;
+    fn check_and_insert_batch(&mut self, keys: &[u64], seen: &mut [bool]);
+    fn check_and_insert_strings(&mut self, strings: &[[u8; 24]], seen: &mut [bool]);
+    fn contains(&self, key: u64) -> bool;
+    /// `contains`, one key after the other.
+    fn count_contained(&self, keys: &[u64]) -> usize;
+    /// Bytes on the heap.
+    fn memory_bytes(&self) -> u64;
+    /// Called before so many keys are inserted, for filters that cannot forget.
+    fn make_room(&mut self, _keys: u64) {}
+    /// The physical limit answers nothing.
+    fn answers(&self) -> bool {
+        true
+    }
+}
+
+/// The contenders whose name contains `only`, in their steady state, for a rate of 1e-3.
+pub(crate) fn contenders(window: u64, only: &str) -> Vec<Box<dyn Contender>> {
+    let promised = Filter::builder().window(window).false_positive_rate(1e-3);
+    let rows =
+        |row_bytes, k, l, parts| promised.clone().shape(k, l).segment(Segment::Rows { row_bytes, parts });
+    let papers = Filter::builder().window(window);
+    let blocks = Segment::Blocks { block_bits: 512, bits_per_block: 4 };
+    let ours = [
+        (REFERENCE, rows(64, 5, 10, 2)),
+        ("rows of 64 bytes, b=1", rows(64, 10, 21, 1)),
+        ("rows of 128 bytes", rows(128, 4, 17, 3)),
+        ("rows of 256 bytes", rows(256, 4, 17, 3)),
+        ("blocks (3, 5, 512, 4)", papers.clone().shape(3, 5).segment(blocks)),
+        ("slices (12, 14)", papers.shape(12, 14)),
+    ];
+    let (one, two) = (ours[0].1.clone(), ours[2].1.clone());
+    let mut makers: Vec<(&'static str, Maker)> = vec![
+        (ONE_LINE, Box::new(move || Box::new(Limit::<1>::new(ONE_LINE, &one)))),
+        (TWO_LINES, Box::new(move || Box::new(Limit::<2>::new(TWO_LINES, &two)))),
+    ];
+    for (name, builder) in ours {
+        makers.push((name, Box::new(move || Box::new(Ours::new(name, &builder, window)))));
+    }
+    // Both ways of using a static filter: asking, then inserting; and inserting, which answers too.
+    for (name, asks_first) in [("fastbloom", true), ("fastbloom, insert alone", false)] {
+        makers.push((
+            name,
+            Box::new(move || {
+                let filter = BloomFilter::with_false_pos(1e-3).expected_items(window as usize);
+                Box::new(Static::new(name, window, asks_first, Fast(filter)))
+            }),
+        ));
+    }
+    for (name, asks_first) in [("sbbf-rs, 14 bits", true), ("sbbf-rs, 14 bits, insert alone", false)] {
+        makers.push((
+            name,
+            Box::new(move || {
+                let filter = sbbf_rs_safe::Filter::new(14, window as usize);
+                Box::new(Static::new(name, window, asks_first, Split(filter)))
+            }),
+        ));
+    }
+    // They take gigabytes for larger windows.
+    if window <= 1_000_000 {
+        makers.push((ExactSet::NAME, Box::new(move || Box::new(ExactSet::new(window)))));
+        makers.push((ExactMap::NAME, Box::new(move || Box::new(ExactMap::new(window)))));
+    }
+    makers.retain(|(name, _)| name.contains(only) || *name == REFERENCE);
+    makers.into_iter().map(|(_, make)| make()).collect()
+}
+
+type Maker = Box<dyn FnOnce() -> Box<dyn Contender>>;
+
+fn hash(key: u64) -> u64 {
+    xxh3_64(&key.to_le_bytes())
+}

@@ -1,0 +1,76 @@
+//! Our own filters.
+
+use lately::{Builder, Filter};
+
+use super::Contender;
+
+pub(super) struct Ours {
+    name: &'static str,
+    filter: Filter,
+    inserted: u64,
+}
+
+impl Ours {
+    pub(super) fn new(name: &'static str, builder: &Builder, window: u64) -> Self {
+        let filter = builder.build().expect("a valid promise");
+        let mut new = Self { name, filter, inserted: 0 };
+        let mut seen = vec![false; 10_000];
+        while new.inserted < 3 * window {
+            let keys: Vec<u64> = (new.inserted..new.inserted + 10_000).collect();
+            new.check_and_insert_batch(&keys, &mut seen);
+        }
+        new
+    }
+}
+
+impl Contender for Ours {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn keys_inserted(&self) -> u64 {
+        self.inserted
+    }
+
+    fn check_and_insert_batch(&mut self, keys: &[u64], seen: &mut [bool]) {
+        // The bytes of a u64 key are its item; little-endian, as everywhere.
+        self.filter.check_and_insert_batch(as_items(keys), seen);
+        self.inserted += keys.len() as u64;
+    }
+
+    fn check_and_insert_strings(&mut self, strings: &[[u8; 24]], seen: &mut [bool]) {
+        self.filter.check_and_insert_batch(strings, seen);
+        self.inserted += strings.len() as u64;
+    }
+
+    fn contains(&self, key: u64) -> bool {
+        self.filter.contains(key.to_le_bytes())
+    }
+
+    fn count_contained(&self, keys: &[u64]) -> usize {
+        keys.iter().filter(|key| self.filter.contains(key.to_le_bytes())).count()
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.filter.plan().memory_bytes
+    }
+}
+
+/// Keys as the arrays of bytes they are in memory.
+fn as_items(keys: &[u64]) -> &[KeyBytes] {
+    const { assert!(cfg!(target_endian = "little"), "keys would hash differently") };
+    // SAFETY: `KeyBytes` is a transparent array of eight bytes, which a u64 is, with a weaker alignment.
+    #[allow(unsafe_code)]
+    unsafe {
+        core::slice::from_raw_parts(keys.as_ptr().cast(), keys.len())
+    }
+}
+
+#[repr(transparent)]
+struct KeyBytes([u8; 8]);
+
+impl AsRef<[u8]> for KeyBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
