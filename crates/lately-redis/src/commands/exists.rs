@@ -44,7 +44,11 @@ impl Command for MExists {
 /// Nothing was seen where there is no key. `seen` has as many places as there are items.
 fn look_up(call: &Call<'_>, key: &Argument, items: &[Argument], seen: &mut [bool]) -> Result<(), Failure> {
     if let Some(value) = call.open(key).value()? {
-        value.filter.as_of(server::now_ms()).contains_batch(items, seen);
+        let filter = value.filter.as_of(server::now_ms());
+        match (items, &mut *seen) {
+            ([item], [seen]) => *seen = filter.contains(item),
+            _ => filter.contains_batch(items, seen),
+        }
         info::count_hits(seen.iter().filter(|&&seen| seen).count() as u64);
     }
     Ok(())
