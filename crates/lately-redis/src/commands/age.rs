@@ -6,7 +6,13 @@ use crate::server::{self, Call, Command, Description, KeyUse, Parameter, Reply};
 pub(super) struct Age;
 
 impl Command for Age {
-    const DESCRIPTION: Description = Description::new(c"apbf.age", c"The least and the most inserts (and milliseconds) since the item was last added; nil if it was not seen lately.", Some(KeyUse::Reads), &[Parameter::KEY, Parameter::ITEM]).fast();
+    const DESCRIPTION: Description = Description::new(
+        c"apbf.age",
+        c"Least and most inserts (and milliseconds) since the item was added; nil if not seen lately.",
+        Some(KeyUse::Reads),
+        &[Parameter::KEY, Parameter::ITEM],
+    )
+    .fast();
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (key, [item]) = call.key_and::<1>()?;
