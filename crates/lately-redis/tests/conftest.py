@@ -104,10 +104,12 @@ def kind(request):
 
 @pytest.fixture(scope="session")
 def shared_server(kind, tmp_path_factory):
-    server = Server(kind, tmp_path_factory.mktemp(kind)).start()
-    yield server
-    crashed = server.has_crashed()
-    server.stop()
+    server = Server(kind, tmp_path_factory.mktemp(kind))
+    try:
+        yield server.start()
+        crashed = server.has_crashed()
+    finally:
+        server.stop("kill")
     assert not crashed, server.log()
 
 

@@ -47,6 +47,8 @@ class Cluster:
         options = ("--cluster-enabled", "yes", "--cluster-node-timeout", 2000, "--appendonly", "no",
                    "--cluster-allow-replica-migration", "no")
         self.servers = [Server(kind, directory / f"node{number}", *options) for number in range(6)]
+
+    def start(self):
         for server in self.servers:
             server.start(wait=False)
         for server in self.servers:
@@ -99,8 +101,11 @@ class Cluster:
 @pytest.fixture
 def cluster(kind, tmp_path):
     cluster = Cluster(kind, tmp_path)
-    yield cluster
-    cluster.stop()
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.stop()
 
 
 class Load:
