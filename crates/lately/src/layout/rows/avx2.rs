@@ -7,9 +7,9 @@ use core::arch::x86_64::{
     __m256i, _MM_HINT_T0, _mm_and_si128, _mm_cvtsi64_si128, _mm_prefetch, _mm_set1_epi8, _mm_srli_epi16,
     _mm_unpacklo_epi8, _mm256_and_si256, _mm256_castsi256_ps, _mm256_cmpeq_epi16, _mm256_cmpeq_epi32,
     _mm256_cmpgt_epi16, _mm256_cvtepu8_epi16, _mm256_cvtepu8_epi32, _mm256_loadu_si256, _mm256_movemask_epi8,
-    _mm256_movemask_ps, _mm256_or_si256, _mm256_packs_epi16, _mm256_permute4x64_epi64, _mm256_set1_epi16,
-    _mm256_set1_epi32, _mm256_setr_epi8, _mm256_shuffle_epi8, _mm256_slli_epi16, _mm256_sllv_epi32,
-    _mm256_storeu_si256, _mm256_xor_si256,
+    _mm256_movemask_ps, _mm256_or_si256, _mm256_packs_epi16, _mm256_permute4x64_epi64, _mm256_set_epi64x,
+    _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setr_epi8, _mm256_shuffle_epi8, _mm256_slli_epi16,
+    _mm256_sllv_epi32, _mm256_storeu_si256, _mm256_xor_si256,
 };
 
 #[cfg(not(loom))]
@@ -109,10 +109,12 @@ fn write<const WORDS: usize>(
     let younger = _mm256_set1_epi16(staleness as i16 - 1);
     let keep = _mm256_cmpgt_epi16(load(&now.turn.ages, vector), younger);
     let kept = _mm256_and_si256(load(row, vector), keep);
-    store(row, vector, _mm256_or_si256(kept, _mm256_and_si256(pattern, load(&now.turn.active, vector))));
-    if vector == WORDS / VECTOR - 1 {
-        row[WORDS - 1] |= u64::from(now.stamp.bits()) << 48;
-    }
+    let written = _mm256_or_si256(kept, _mm256_and_si256(pattern, load(&now.turn.active, vector)));
+    let is_last = vector == WORDS / VECTOR - 1;
+    // By a vector: out of this one, into a word and back would take longer than all the rest.
+    let stamp = u64::from(now.stamp.bits()).cast_signed() << 48;
+    let stamped = if is_last { _mm256_or_si256(written, _mm256_set_epi64x(stamp, 0, 0, 0)) } else { written };
+    store(row, vector, stamped);
 }
 
 /// The three operations must end up in the loop that calls them, which a function with a target feature cannot be made to;
@@ -172,8 +174,9 @@ impl Kernel for Avx2 {
             for vector in 0..WORDS / VECTOR - 1 {
                 store(&mut words, vector, load_shared(row, vector));
             }
-            store(&mut words, WORDS / VECTOR - 1, load_shared_but_last(row, last));
+            store(&mut words, WORDS / VECTOR - 1, load_shared_but_last(row));
         }
+        words[WORDS - 1] = last;
         words
     }
 
@@ -211,23 +214,21 @@ fn load_shared(row: &[AtomicU64], vector: usize) -> __m256i {
     loaded
 }
 
-/// The last four words of a row, but for the very last, which is given: it was read first, as a whole. To read it again, right
-/// after it was written by the claim, would have to wait for the write, too; the others do not.
+/// The last four words of a row, but for the very last, which was read first, as a whole. To read it again, right after it was
+/// written by the claim, would have to wait for the write, too; the others do not.
 #[cfg(not(loom))]
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn load_shared_but_last<const WORDS: usize>(row: &[AtomicU64; WORDS], last: u64) -> __m256i {
+fn load_shared_but_last<const WORDS: usize>(row: &[AtomicU64; WORDS]) -> __m256i {
     let four: &[AtomicU64] = &row[WORDS - VECTOR..];
     let loaded;
     // SAFETY: as in `load_shared`.
     unsafe {
         asm!(
             "vmovq {high}, [{from} + 16]",
-            "vpinsrq {high}, {high}, {last}, 1",
             "vmovdqu {four:x}, [{from}]",
             "vinserti128 {four}, {four}, {high}, 1",
             from = in(reg) four.as_ptr(),
-            last = in(reg) last,
             high = out(xmm_reg) _,
             four = out(ymm_reg) loaded,
             options(nostack, preserves_flags, readonly)
