@@ -161,7 +161,8 @@ def test_reads_of_a_replica_see_time_and_change_nothing(servers):
 
 def test_only_the_planner_of_the_primary_decides(servers):
     """What replicas and files are sent has dimensions in it and no promise."""
-    primary = servers("--appendonly", "yes", "--aof-use-rdb-preamble", "no")
+    # A server that syncs now and then may put off its writes while the disk is busy.
+    primary = servers("--appendonly", "yes", "--aof-use-rdb-preamble", "no", "--appendfsync", "always")
     primary.client.execute_command("APBF.RESERVE", "a", 0.01, 1000, "SPAN", 1000)
     primary.client.execute_command("APBF.ADD", "b", "item")
     primary.client.execute_command("APBF.INSERT", "c", "WINDOW", 50, "ITEMS", "item")
