@@ -9,7 +9,7 @@ use crate::ring::Ring;
 
 /// How many items ahead of the one being handled memory is asked for. A rolling distance keeps as many fetches under way
 /// as the machine allows; hashing a whole batch first and probing it then does not.
-const AHEAD: usize = 32;
+pub(crate) const AHEAD: usize = 32;
 
 /// A filter's state once its layout is known, so that loops are compiled for it.
 pub(crate) struct State<'a, S> {

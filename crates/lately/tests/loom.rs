@@ -120,6 +120,28 @@ fn exactly_one_of_two_is_told_that_an_item_is_new() {
     }
 }
 
+/// A batch has a row in hand while it claims the next: two that want each other's rows both come to an end, and so does one
+/// that wants the same row again. Each item is new to exactly one of them.
+#[test]
+fn batches_through_the_same_rows_do_not_wait_for_each_other() {
+    let template = Filter::builder().window(100).shape(1, 2).segment(ROWS).build().unwrap();
+    assert!(template.plan().cells > 1);
+    let (first_row, last_row) = ([hash(1), hash(2)], hash(3) | 1 << 63);
+    for items in [[first_row[0], last_row], first_row] {
+        check(&template, move |filter| {
+            let seen_in = |filter: &SharedFilter, items: [u64; 2]| {
+                let mut seen = [false; 2];
+                filter.check_and_insert_hash_batch(&items, &mut seen);
+                seen
+            };
+            let other = spawn(&filter, move |filter| seen_in(filter, [items[1], items[0]]));
+            let [first, second] = seen_in(&filter, items);
+            let [other_second, other_first] = other.join().unwrap();
+            assert!(first != other_first && second != other_second);
+        });
+    }
+}
+
 /// A copy made beside an insert has what was inserted before.
 #[test]
 fn a_snapshot_beside_an_insert_has_what_was_there() {

@@ -1,9 +1,17 @@
 //! The longest single inserts over four full turns of the ring: does a shift stall anybody?
+//!
+//! On a shared machine most of the longest pauses are the machine's: one insert in ten thousand is interrupted, whatever it
+//! does. What a filter does is the same whenever the same keys are inserted into the same state. So the four turns are
+//! made several times, from copies of one filter, and each insert counts with the shortest time it took: an interruption that
+//! hits the same insert every time is unlikely, a shift falls on the same insert every time. Both figures are reported.
 
 use std::time::Instant;
 
 use lately::{Builder, Filter, Segment};
 use serde_json::{Value, json};
+
+/// How often the turns are made.
+const REPLAYS: usize = 4;
 
 /// Median, p99.99 and longest of single inserts over four turns, for rows and for slices; and, for what the machine itself
 /// adds, of nothing, and of reading and writing one random line in as much memory as the rows have.
@@ -11,35 +19,53 @@ pub(crate) fn measure(window: u64) -> Value {
     let rows = Filter::builder().window(window).false_positive_rate(1e-3).shape(5, 10);
     let rows = rows.segment(Segment::Rows { row_bytes: 64, parts: 2 });
     let slices = Filter::builder().window(window).shape(12, 14);
-    let pauses_of = |builder: Builder| pauses(builder.build().expect("a valid promise"));
+    let inserts_of = |builder: Builder| inserts(&builder.build().expect("a valid promise"));
+    let lines = rows.plan().expect("a valid promise").memory_bytes / 64;
     json!({
         "window": window,
-        "nothing but the clock": summary((0..6 * window).map(|_| timed(|| {})).collect()),
-        "one random line": random_lines(rows.plan().expect("a valid promise").memory_bytes, 6 * window),
-        "rows of 64 bytes": pauses_of(rows),
-        "slices (12, 14)": pauses_of(slices),
+        "replays": REPLAYS,
+        "nothing but the clock": summary(6 * window, || |_| ()),
+        "one random line": random_lines(lines, 6 * window),
+        "rows of 64 bytes": inserts_of(rows),
+        "slices (12, 14)": inserts_of(slices),
     })
 }
 
-fn pauses(mut filter: Filter) -> Value {
+fn inserts(filter: &Filter) -> Value {
     let plan = filter.plan();
     let turn = u64::from(plan.shape.segments()) * plan.items_per_generation;
-    // Two turns to touch all memory, then four that count.
-    (0..2 * turn).for_each(|key| filter.insert(key.to_le_bytes()));
-    summary((2 * turn..6 * turn).map(|key| timed(|| filter.insert(key.to_le_bytes()))).collect())
+    let mut filled = filter.clone();
+    (0..turn).for_each(|key| filled.insert(key.to_le_bytes()));
+    summary(4 * turn, || {
+        let mut filter = filled.clone();
+        move |number| filter.insert((turn + number).to_le_bytes())
+    })
 }
 
-fn random_lines(memory_bytes: u64, touches: u64) -> Value {
-    let lines = memory_bytes as usize / 64;
-    let mut memory = vec![1_u64; lines * 8];
-    let times = (0..touches).map(|key| {
-        timed(|| {
-            let hash = xxhash_rust::xxh3::xxh3_64(&key.to_le_bytes());
-            let line = ((u128::from(hash) * lines as u128) >> 64) as usize;
+fn random_lines(lines: u64, touches: u64) -> Value {
+    summary(touches, || {
+        let mut memory = vec![1_u64; lines as usize * 8];
+        move |number| {
+            let hash = xxhash_rust::xxh3::xxh3_64(&number.to_le_bytes());
+            let line = ((u128::from(hash) * u128::from(lines)) >> 64) as usize;
             memory[line * 8..][..8].iter_mut().for_each(|word| *word = word.wrapping_add(hash));
-        })
-    });
-    summary(times.collect())
+        }
+    })
+}
+
+/// `start()` makes the same state again, and what is to be timed `count` times, numbered.
+fn summary<W: FnMut(u64)>(count: u64, start: impl Fn() -> W) -> Value {
+    let mut shortest = vec![u32::MAX; count as usize];
+    let mut once = Value::Null;
+    for replay in 0..REPLAYS {
+        let mut work = start();
+        let times: Vec<u32> = (0..count).map(|number| timed(|| work(number))).collect();
+        shortest.iter_mut().zip(&times).for_each(|(shortest, time)| *shortest = (*shortest).min(*time));
+        if replay == REPLAYS - 1 {
+            once = percentiles(times);
+        }
+    }
+    json!({ "once": once, "shortest of replays": percentiles(shortest) })
 }
 
 /// Nanoseconds.
@@ -49,7 +75,7 @@ fn timed(work: impl FnOnce()) -> u32 {
     u32::try_from(start.elapsed().as_nanos()).unwrap_or(u32::MAX)
 }
 
-fn summary(mut times: Vec<u32>) -> Value {
+fn percentiles(mut times: Vec<u32>) -> Value {
     times.sort_unstable();
     let at = |share: f64| f64::from(times[((times.len() - 1) as f64 * share) as usize]);
     json!({

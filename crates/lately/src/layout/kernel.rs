@@ -6,19 +6,18 @@
 
 #[cfg(feature = "std")]
 use super::rows::shared;
-use super::rows::{Moment, portable};
+use super::rows::{RowMoment, portable};
 #[cfg(feature = "std")]
 use crate::sync::AtomicU64;
 
 /// What rows need of a set of instructions. `WORDS` is the size of a row.
 pub(crate) trait Kernel: Copy {
-    fn contains<const WORDS: usize>(self, row: &[u64; WORDS], item: u64, now: Moment<'_, WORDS>) -> bool;
-    fn insert<const WORDS: usize>(self, row: &mut [u64; WORDS], item: u64, now: Moment<'_, WORDS>);
+    fn contains<const WORDS: usize>(self, row: &[u64; WORDS], item: u64, now: RowMoment<'_, WORDS>) -> bool;
     fn check_and_insert<const WORDS: usize>(
         self,
         row: &mut [u64; WORDS],
         item: u64,
-        now: Moment<'_, WORDS>,
+        now: RowMoment<'_, WORDS>,
     ) -> bool;
     /// Asks for the cache lines of something that will be needed soon.
     fn prefetch<T>(self, target: &T);
@@ -48,14 +47,19 @@ pub(crate) enum Instructions {
     Portable,
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     Avx2(Avx2),
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    Avx512(Avx512),
 }
 
 impl Instructions {
     /// The best this machine has.
     pub(crate) fn detect() -> Self {
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
-        if let Some(avx2) = Avx2::detect() {
-            return Self::Avx2(avx2);
+        {
+            let avx512 = Avx512::detect().map(Self::Avx512);
+            if let Some(best) = avx512.or_else(|| Avx2::detect().map(Self::Avx2)) {
+                return best;
+            }
         }
         Self::Portable
     }
@@ -66,6 +70,8 @@ impl Instructions {
             Self::Portable => work.run(Portable),
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
             Self::Avx2(avx2) => avx2.run(work),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Self::Avx512(avx512) => avx512.run(work),
         }
     }
 }
@@ -75,13 +81,8 @@ pub(crate) struct Portable;
 
 impl Kernel for Portable {
     #[inline]
-    fn contains<const WORDS: usize>(self, row: &[u64; WORDS], item: u64, now: Moment<'_, WORDS>) -> bool {
+    fn contains<const WORDS: usize>(self, row: &[u64; WORDS], item: u64, now: RowMoment<'_, WORDS>) -> bool {
         portable::contains(row, item, now)
-    }
-
-    #[inline]
-    fn insert<const WORDS: usize>(self, row: &mut [u64; WORDS], item: u64, now: Moment<'_, WORDS>) {
-        portable::insert(row, item, now);
     }
 
     #[inline]
@@ -89,7 +90,7 @@ impl Kernel for Portable {
         self,
         row: &mut [u64; WORDS],
         item: u64,
-        now: Moment<'_, WORDS>,
+        now: RowMoment<'_, WORDS>,
     ) -> bool {
         let seen = portable::contains(row, item, now);
         portable::insert(row, item, now);
@@ -102,35 +103,47 @@ impl Kernel for Portable {
 }
 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
-pub(crate) use with_avx2::Avx2;
+pub(crate) use x86::{Avx2, Avx512};
 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 #[allow(unsafe_code)]
-mod with_avx2 {
+mod x86 {
+    use std::arch::is_x86_feature_detected;
+
     use super::Work;
 
-    /// Proof that the machine has AVX2, and BMI 1 and 2, which came with it: made only by [`Avx2::detect`].
-    #[derive(Clone, Copy, Debug)]
-    pub(crate) struct Avx2(());
+    /// A proof that the machine has some instructions, made only by `detect`.
+    macro_rules! proof {
+        ($(#[$doc:meta])* $name:ident: $all:literal = $($one:tt),+) => {
+            $(#[$doc])*
+            #[derive(Clone, Copy, Debug)]
+            pub(crate) struct $name(());
 
-    impl Avx2 {
-        pub(crate) fn detect() -> Option<Self> {
-            use std::arch::is_x86_feature_detected;
-            let has_all = is_x86_feature_detected!("avx2")
-                && is_x86_feature_detected!("bmi1")
-                && is_x86_feature_detected!("bmi2");
-            has_all.then_some(Self(()))
-        }
+            impl $name {
+                pub(crate) fn detect() -> Option<Self> {
+                    ($(is_x86_feature_detected!($one))&&+).then_some(Self(()))
+                }
 
-        #[inline(always)]
-        pub(super) fn run<W: Work>(self, work: W) -> W::Output {
-            // SAFETY: `self` is proof that the instructions are there.
-            unsafe { run(self, work) }
-        }
+                #[inline(always)]
+                pub(super) fn run<W: Work>(self, work: W) -> W::Output {
+                    #[target_feature(enable = $all)]
+                    fn run<W: Work>(proof: $name, work: W) -> W::Output {
+                        work.run(proof)
+                    }
+                    // SAFETY: `self` is proof that the instructions are there.
+                    unsafe { run(self, work) }
+                }
+            }
+        };
     }
 
-    #[target_feature(enable = "avx2,bmi1,bmi2")]
-    fn run<W: Work>(avx2: Avx2, work: W) -> W::Output {
-        work.run(avx2)
+    proof! {
+        /// AVX2, and BMI 1 and 2, which came with it.
+        Avx2: "avx2,bmi1,bmi2" = "avx2", "bmi1", "bmi2"
+    }
+    proof! {
+        /// AVX-512 with instructions for 16-bit numbers. VBMI is not used: the processors that have it are those that do
+        /// not slow down for long vectors.
+        Avx512: "avx512f,avx512bw,avx2,bmi1,bmi2" = "avx512f", "avx512bw", "avx512vbmi", "avx2", "bmi1", "bmi2"
     }
 }

@@ -22,6 +22,7 @@ use super::kernel::Kernel;
 use super::rows::SharedRows;
 use super::slices::Slices;
 use super::{Memory, Query, Update};
+use crate::batch::Located;
 use crate::query::Matches;
 use crate::ring::{Age, Ring};
 use crate::sync::{AtomicU64, Ordering, sequential};
@@ -69,6 +70,24 @@ pub(crate) trait SharedSegments {
     /// [`contains`](Self::contains) and [`insert`](Self::insert); of threads that do so with the same new item at the same
     /// time, in rows exactly one is told that it is new.
     fn check_and_insert<K: Kernel>(&self, kernel: K, item: u64, place: usize, view: &mut View<'_>) -> bool;
+    /// [`insert`](Self::insert), one after the other.
+    #[inline(always)]
+    fn insert_all<K: Kernel>(&self, kernel: K, items: &[Located], view: &mut View<'_>) {
+        items.iter().for_each(|item| self.insert(kernel, item.hash, item.place, view));
+    }
+    /// [`check_and_insert`](Self::check_and_insert), one after the other; `answer(i, seen)` takes the answers.
+    #[inline(always)]
+    fn check_and_insert_all<K: Kernel>(
+        &self,
+        kernel: K,
+        items: &[Located],
+        view: &mut View<'_>,
+        mut answer: impl FnMut(usize, bool),
+    ) {
+        for (i, item) in items.iter().enumerate() {
+            answer(i, self.check_and_insert(kernel, item.hash, item.place, view));
+        }
+    }
     /// Whether the segment of this age matches, while no shift can happen.
     fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool;
     /// Before the next generation is published, whose ring this is: empties its newest segment.

@@ -3,13 +3,16 @@
 
 use super::SharedFilter;
 use super::progress::Progress;
-use crate::batch::{CheckAndInsert, CheckOrInsert, Insert, Located, Stages, pipeline};
+use crate::batch::{AHEAD, CheckAndInsert, CheckOrInsert, Insert, Located};
 use crate::layout::kernel::{Kernel, Work};
 use crate::layout::shared::{SharedMemory, SharedSegments, View};
 use crate::layout::whichever;
 
 /// How many inserts of a batch are counted at once: one access to what all threads write, instead of so many.
 const BEGUN_AT_ONCE: u64 = 32;
+
+/// How many items are looked up, and then applied, at a time; a divisor of [`AHEAD`].
+const GROUP: usize = 16;
 
 /// What a thread has in its hands during a call.
 pub(crate) struct Hand<'a, S> {
@@ -24,27 +27,60 @@ pub(crate) struct Hand<'a, S> {
 }
 
 impl<S> Hand<'_, S> {
+    /// Begins up to `most` inserts, at least one; says how many.
     #[inline(always)]
-    fn begin(&mut self) {
+    fn begin(&mut self, most: usize) -> usize {
         if self.begun == 0 {
             self.begun = self.progress.begin(self.to_come.min(BEGUN_AT_ONCE), self.memory);
             self.to_come -= self.begun;
         }
-        self.begun -= 1;
+        let begun = self.begun.min(most as u64);
+        self.begun -= begun;
+        begun as usize
     }
 }
 
 /// What is done with one item; answers whether it was seen lately (a plain insert does not ask).
 pub(crate) trait Operation: Copy {
     fn apply<S: SharedSegments, K: Kernel>(self, kernel: K, hand: &mut Hand<'_, S>, item: Located) -> bool;
+
+    /// [`apply`](Self::apply), one after the other; `answer(i, seen)` takes the answers.
+    #[inline(always)]
+    fn apply_all<S: SharedSegments, K: Kernel>(
+        self,
+        kernel: K,
+        hand: &mut Hand<'_, S>,
+        items: &[Located],
+        mut answer: impl FnMut(usize, bool),
+    ) {
+        for (i, item) in items.iter().enumerate() {
+            answer(i, self.apply(kernel, hand, *item));
+        }
+    }
 }
 
 impl Operation for Insert {
     #[inline(always)]
     fn apply<S: SharedSegments, K: Kernel>(self, kernel: K, hand: &mut Hand<'_, S>, item: Located) -> bool {
-        hand.begin();
+        hand.begin(1);
         hand.segments.insert(kernel, item.hash, item.place, &mut hand.view);
         false
+    }
+
+    #[inline(always)]
+    fn apply_all<S: SharedSegments, K: Kernel>(
+        self,
+        kernel: K,
+        hand: &mut Hand<'_, S>,
+        items: &[Located],
+        _answer: impl FnMut(usize, bool),
+    ) {
+        let mut rest = items;
+        while !rest.is_empty() {
+            let (begun, others) = rest.split_at(hand.begin(rest.len()));
+            hand.segments.insert_all(kernel, begun, &mut hand.view);
+            rest = others;
+        }
     }
 }
 
@@ -59,8 +95,30 @@ impl Operation for CheckAndInsert {
             Insert.apply(kernel, hand, item);
             return true;
         }
-        hand.begin();
+        hand.begin(1);
         hand.segments.check_and_insert(kernel, item.hash, item.place, &mut hand.view)
+    }
+
+    #[inline(always)]
+    fn apply_all<S: SharedSegments, K: Kernel>(
+        self,
+        kernel: K,
+        hand: &mut Hand<'_, S>,
+        items: &[Located],
+        mut answer: impl FnMut(usize, bool),
+    ) {
+        let mut done = 0;
+        while done < items.len() {
+            if hand.begun == 0 && hand.progress.is_full() {
+                answer(done, self.apply(kernel, hand, items[done]));
+                done += 1;
+                continue;
+            }
+            let begun = &items[done..][..hand.begin(items.len() - done)];
+            let view = &mut hand.view;
+            hand.segments.check_and_insert_all(kernel, begun, view, |i, seen| answer(done + i, seen));
+            done += begun.len();
+        }
     }
 }
 
@@ -89,53 +147,50 @@ impl Operation for Contains {
 }
 
 /// `hash_at(i)` hashes item i, `answer(i, seen)` takes its answer.
-struct Batch<'a, O, H, A> {
-    filter: &'a SharedFilter,
+struct Batch<'a, S, O, H, A> {
+    hand: Hand<'a, S>,
     len: usize,
     hash_at: H,
     answer: A,
     operation: O,
 }
 
-impl<O: Operation, H: Fn(usize) -> u64, A: FnMut(usize, bool)> Work for Batch<'_, O, H, A> {
+impl<S: SharedSegments, O: Operation, H: Fn(usize) -> u64, A: FnMut(usize, bool)> Work
+    for Batch<'_, S, O, H, A>
+{
     type Output = ();
 
+    /// Looks up and prefetches items [`AHEAD`] of those that are applied. A group at a time: what is called to hash an item may be
+    /// anybody's code, which must not run while this thread has a row that others wait for; and a claim waits for what was
+    /// asked for before.
     #[inline(always)]
-    fn run<K: Kernel>(self, kernel: K) {
-        let Self { filter, len, hash_at, answer, operation } = self;
-        let SharedFilter { memory, progress, ring, .. } = filter;
-        whichever!(SharedMemory: memory, segments => {
-            let (view, to_come) = (progress.view(ring), len as u64);
-            let hand = Hand { segments: segments.shared(), memory, progress, view, to_come, begun: 0 };
-            pipeline(Applying { kernel, hand, hash_at, answer, operation }, len);
-        });
+    fn run<K: Kernel>(mut self, kernel: K) {
+        let len = self.len;
+        let mut ahead = [Located::default(); AHEAD];
+        self.look_up(kernel, 0, &mut ahead);
+        let mut first = 0;
+        while first < len {
+            let slots = &mut ahead[first % AHEAD..][..GROUP];
+            let mut group = [Located::default(); GROUP];
+            group.copy_from_slice(slots);
+            self.look_up(kernel, first + AHEAD, slots);
+            let (answer, group) = (&mut self.answer, &group[..GROUP.min(len - first)]);
+            self.operation.apply_all(kernel, &mut self.hand, group, |i, seen| answer(first + i, seen));
+            first += GROUP;
+        }
     }
 }
 
-struct Applying<'a, K, S, O, H, A> {
-    kernel: K,
-    hand: Hand<'a, S>,
-    hash_at: H,
-    answer: A,
-    operation: O,
-}
-
-impl<K: Kernel, S: SharedSegments, O: Operation, H: Fn(usize) -> u64, A: FnMut(usize, bool)> Stages
-    for Applying<'_, K, S, O, H, A>
-{
+impl<S: SharedSegments, O, H: Fn(usize) -> u64, A> Batch<'_, S, O, H, A> {
+    /// Hashes the items from `first` on, and asks for their memory.
     #[inline(always)]
-    fn look_up(&self, i: usize) -> Located {
+    fn look_up<K: Kernel>(&self, kernel: K, first: usize, slots: &mut [Located]) {
         let Hand { segments, view, .. } = &self.hand;
-        let hash = (self.hash_at)(i);
-        let item = Located { hash, place: segments.place(hash) };
-        segments.prefetch(self.kernel, item.hash, item.place, &view.ring);
-        item
-    }
-
-    #[inline(always)]
-    fn apply(&mut self, i: usize, item: Located) {
-        let answer = self.operation.apply(self.kernel, &mut self.hand, item);
-        (self.answer)(i, answer);
+        for (i, item) in (first..self.len).zip(slots) {
+            let hash = (self.hash_at)(i);
+            *item = Located { hash, place: segments.place(hash) };
+            segments.prefetch(kernel, item.hash, item.place, &view.ring);
+        }
     }
 }
 
@@ -177,7 +232,12 @@ impl SharedFilter {
         hash_at: impl Fn(usize) -> u64,
         answer: impl FnMut(usize, bool),
     ) {
-        self.instructions.run(Batch { filter: self, len, hash_at, answer, operation });
+        let Self { memory, progress, ring, .. } = self;
+        whichever!(SharedMemory: memory, segments => {
+            let (view, to_come) = (progress.view(ring), len as u64);
+            let hand = Hand { segments: segments.shared(), memory, progress, view, to_come, begun: 0 };
+            self.instructions.run(Batch { hand, len, hash_at, answer, operation });
+        });
     }
 
     pub(crate) fn run_batch_query(

@@ -17,10 +17,15 @@ pub(super) trait Exact {
     fn memory_bytes(&self) -> u64;
 }
 
-/// A bucket of a map or set has its entry and a byte; seven of eight buckets are its capacity.
+/// A bucket of a map or set has its entry and a byte; there are a power of two of them, and at most seven of eight, less those
+/// that removed entries have left behind, are its capacity.
 fn table_bytes<Entry>(capacity: usize) -> usize {
-    capacity.div_ceil(7) * 8 * (size_of::<Entry>() + 1)
+    (capacity.div_ceil(7) * 8).next_power_of_two() * (size_of::<Entry>() + 1)
 }
+
+/// As often a window goes by before it is measured: what removed entries leave behind makes the tables of the standard library
+/// grow once more, after about twelve windows, whatever capacity they were made with.
+const TURNS: u64 = 16;
 
 impl<E: Exact> Contender for E {
     fn name(&self) -> &str {
@@ -66,10 +71,10 @@ pub(super) struct ExactSet {
 
 impl ExactSet {
     pub(super) fn new(window: u64) -> Self {
-        let mut new = Self { keys: HashSet::new(), ring: (0..window).collect(), inserted: window };
+        let keys = HashSet::with_capacity(window as usize + 1);
+        let mut new = Self { keys, ring: (0..window).collect(), inserted: window };
         new.keys.extend(&new.ring);
-        // A turn of the ring, as it will go on.
-        (window..2 * window).for_each(|key| _ = Exact::insert(&mut new, key));
+        (window..TURNS * window).for_each(|key| _ = Exact::insert(&mut new, key));
         new
     }
 }
@@ -112,7 +117,7 @@ pub(super) struct ExactMap {
 impl ExactMap {
     pub(super) fn new(window: u64) -> Self {
         let mut new = Self { last: HashMap::new(), queue: VecDeque::new(), window, inserted: 0 };
-        (0..2 * window).for_each(|key| _ = Exact::insert(&mut new, key));
+        (0..TURNS * window).for_each(|key| _ = Exact::insert(&mut new, key));
         new
     }
 }

@@ -16,7 +16,7 @@ use core::arch::x86_64::{
 use core::arch::asm;
 
 use super::portable::is_wide;
-use super::turn::Moment;
+use super::turn::RowMoment;
 use crate::hash::remix;
 use crate::layout::aligned::LINE_BYTES;
 use crate::layout::kernel::{Avx2, Kernel};
@@ -102,11 +102,10 @@ fn write<const WORDS: usize>(
     row: &mut [u64; WORDS],
     vector: usize,
     pattern: __m256i,
-    staleness: u32,
-    now: Moment<'_, WORDS>,
+    now: RowMoment<'_, WORDS>,
 ) {
     // -1, the "age" of the stamp and of unused bits, is never above `staleness - 1`: they are cleared.
-    let younger = _mm256_set1_epi16(staleness as i16 - 1);
+    let younger = _mm256_set1_epi16(now.staleness as i16 - 1);
     let keep = _mm256_cmpgt_epi16(load(&now.turn.ages, vector), younger);
     let kept = _mm256_and_si256(load(row, vector), keep);
     let written = _mm256_or_si256(kept, _mm256_and_si256(pattern, load(&now.turn.active, vector)));
@@ -117,25 +116,16 @@ fn write<const WORDS: usize>(
     store(row, vector, stamped);
 }
 
-/// The three operations must end up in the loop that calls them, which a function with a target feature cannot be made to;
+/// The operations must end up in the loop that calls them, which a function with a target feature cannot be made to;
 /// so they have none, and the proof that the instructions are there instead.
 impl Kernel for Avx2 {
     #[inline(always)]
-    fn contains<const WORDS: usize>(self, row: &[u64; WORDS], item: u64, now: Moment<'_, WORDS>) -> bool {
+    fn contains<const WORDS: usize>(self, row: &[u64; WORDS], item: u64, now: RowMoment<'_, WORDS>) -> bool {
         // SAFETY: `self` is proof that the instructions are there.
         let matching = unsafe {
             gather::<WORDS>(|vector| compare::<WORDS>(load(row, vector), pattern::<WORDS>(item, vector)))
         };
-        now.reports(matching, now.staleness(row))
-    }
-
-    #[inline(always)]
-    fn insert<const WORDS: usize>(self, row: &mut [u64; WORDS], item: u64, now: Moment<'_, WORDS>) {
-        let staleness = now.staleness(row);
-        for vector in 0..WORDS / VECTOR {
-            // SAFETY: `self` is proof that the instructions are there.
-            unsafe { write(row, vector, pattern::<WORDS>(item, vector), staleness, now) };
-        }
+        now.turn.reports(matching & now.live())
     }
 
     #[inline(always)]
@@ -143,20 +133,19 @@ impl Kernel for Avx2 {
         self,
         row: &mut [u64; WORDS],
         item: u64,
-        now: Moment<'_, WORDS>,
+        now: RowMoment<'_, WORDS>,
     ) -> bool {
-        let staleness = now.staleness(row);
         // SAFETY: `self` is proof that the instructions are there.
         let matching = unsafe {
             let mut compared = [_mm256_set1_epi16(0); 8];
             for (vector, compared) in compared.iter_mut().enumerate().take(WORDS / VECTOR) {
                 let pattern = pattern::<WORDS>(item, vector);
                 *compared = compare::<WORDS>(load(row, vector), pattern);
-                write(row, vector, pattern, staleness, now);
+                write(row, vector, pattern, now);
             }
             gather::<WORDS>(|vector| compared[vector])
         };
-        now.reports(matching, staleness)
+        now.turn.reports(matching & now.live())
     }
 
     #[inline(always)]
@@ -174,9 +163,8 @@ impl Kernel for Avx2 {
             for vector in 0..WORDS / VECTOR - 1 {
                 store(&mut words, vector, load_shared(row, vector));
             }
-            store(&mut words, WORDS / VECTOR - 1, load_shared_but_last(row));
+            store(&mut words, WORDS / VECTOR - 1, load_last_shared(row, last));
         }
-        words[WORDS - 1] = last;
         words
     }
 
@@ -189,7 +177,7 @@ impl Kernel for Avx2 {
             unsafe { store_shared(row, vector, load(words, vector)) };
         }
         // SAFETY: as above.
-        unsafe { store_shared_in_order(row, load(words, last)) };
+        unsafe { store_last_shared(row, load(words, last)) };
     }
 }
 
@@ -197,7 +185,7 @@ impl Kernel for Avx2 {
 #[cfg(not(loom))]
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn load_shared(row: &[AtomicU64], vector: usize) -> __m256i {
+pub(super) fn load_shared(row: &[AtomicU64], vector: usize) -> __m256i {
     let four: &[AtomicU64] = &row[vector * VECTOR..][..VECTOR];
     let loaded;
     // SAFETY: the slice has the 32 bytes that are read. What comes before this in the program is read before them: x86 loads
@@ -214,21 +202,23 @@ fn load_shared(row: &[AtomicU64], vector: usize) -> __m256i {
     loaded
 }
 
-/// The last four words of a row, but for the very last, which was read first, as a whole. To read it again, right after it was
-/// written by the claim, would have to wait for the write, too; the others do not.
+/// The last four words of a row, the very last as it was read first. To read it again, right after it was written by the
+/// claim, would have to wait for the write, too; the others do not.
 #[cfg(not(loom))]
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn load_shared_but_last<const WORDS: usize>(row: &[AtomicU64; WORDS]) -> __m256i {
+pub(super) fn load_last_shared<const WORDS: usize>(row: &[AtomicU64; WORDS], last: u64) -> __m256i {
     let four: &[AtomicU64] = &row[WORDS - VECTOR..];
     let loaded;
     // SAFETY: as in `load_shared`.
     unsafe {
         asm!(
             "vmovq {high}, [{from} + 16]",
+            "vpinsrq {high}, {high}, {last}, 1",
             "vmovdqu {four:x}, [{from}]",
             "vinserti128 {four}, {four}, {high}, 1",
             from = in(reg) four.as_ptr(),
+            last = in(reg) last,
             high = out(xmm_reg) _,
             four = out(ymm_reg) loaded,
             options(nostack, preserves_flags, readonly)
@@ -241,7 +231,7 @@ fn load_shared_but_last<const WORDS: usize>(row: &[AtomicU64; WORDS]) -> __m256i
 #[cfg(not(loom))]
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn store_shared(row: &[AtomicU64], vector: usize, words: __m256i) {
+pub(super) fn store_shared(row: &[AtomicU64], vector: usize, words: __m256i) {
     let four: &[AtomicU64] = &row[vector * VECTOR..][..VECTOR];
     // SAFETY: the slice has the 32 bytes that are written, through `UnsafeCell`s. Only who has claimed the row writes them; readers
     // need none of the words as a whole, see `load_shared`.
@@ -256,7 +246,7 @@ fn store_shared(row: &[AtomicU64], vector: usize, words: __m256i) {
 #[cfg(not(loom))]
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn store_shared_in_order<const WORDS: usize>(row: &[AtomicU64; WORDS], words: __m256i) {
+pub(super) fn store_last_shared<const WORDS: usize>(row: &[AtomicU64; WORDS], words: __m256i) {
     let four: &[AtomicU64] = &row[WORDS - VECTOR..];
     // SAFETY: as in `store_shared`.
     unsafe {
@@ -275,7 +265,7 @@ fn store_shared_in_order<const WORDS: usize>(row: &[AtomicU64; WORDS], words: __
 
 /// Asks for the cache lines of something that will be needed soon.
 #[inline]
-fn prefetch<T>(target: &T) {
+pub(super) fn prefetch<T>(target: &T) {
     let start = core::ptr::from_ref(target).cast::<i8>();
     for offset in (0..size_of::<T>()).step_by(LINE_BYTES) {
         // SAFETY: a prefetch reads nothing, and the address lies within a live reference.

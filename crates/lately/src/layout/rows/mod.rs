@@ -21,6 +21,8 @@
 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 pub(super) mod avx2;
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+mod avx512;
 pub(super) mod portable;
 #[cfg(feature = "std")]
 pub(super) mod shared;
@@ -39,7 +41,7 @@ use crate::ring::{Age, Ring};
 use crate::shape::RowShape;
 #[cfg(feature = "std")]
 pub(crate) use shared::SharedRows;
-pub(crate) use turn::{Moment, Stamp, Turn};
+pub(crate) use turn::{Moment, RowMoment, Stamp, Turn};
 
 /// A row is visited at least once in so many shifts (and one).
 const SHIFTS_PER_ROUND: u64 = 1 << 14;
@@ -98,7 +100,7 @@ impl<const WORDS: usize> Rows<WORDS> {
         self.update().recycle_newest(ring);
         if shifts > 0 {
             let RowsUpdate { rows, now, .. } = self.update();
-            rows.iter_mut().for_each(|row| portable::refresh(row, now.moment()));
+            rows.iter_mut().for_each(|row| refresh(row, now.moment()));
         }
     }
 
@@ -108,7 +110,7 @@ impl<const WORDS: usize> Rows<WORDS> {
 
     /// The fills of a row's parts at an age: none, if they are still to be cleared.
     fn part_fills(&self, row: &[u64; WORDS], ring: &Ring, age: Age) -> impl Iterator<Item = f64> {
-        let is_live = age.0 >= self.now.moment().staleness(row);
+        let is_live = age.0 >= self.now.moment().for_row(row[WORDS - 1]).staleness;
         let part_bits = u64::from(self.shape.part_bits());
         let first = ring.position_of(age).index() as u64 * u64::from(self.shape.parts);
         (first..first + u64::from(self.shape.parts)).map(move |part| {
@@ -137,6 +139,12 @@ pub(crate) fn rows_to_visit(generation: u64, rows: usize) -> impl Iterator<Item 
     (first..first + per_shift).map(move |row| (row % rows) as usize)
 }
 
+/// Brings a row up to date.
+fn refresh<const WORDS: usize>(row: &mut [u64; WORDS], now: Moment<'_, WORDS>) {
+    let now = now.for_row(row[WORDS - 1]);
+    portable::refresh(row, now);
+}
+
 pub(crate) struct RowsQuery<'a, const WORDS: usize> {
     rows: &'a [[u64; WORDS]],
     now: Moment<'a, WORDS>,
@@ -150,7 +158,8 @@ impl<const WORDS: usize> Query for RowsQuery<'_, WORDS> {
 
     #[inline(always)]
     fn contains<K: Kernel>(&self, kernel: K, item: u64, place: usize, _ring: &Ring) -> bool {
-        kernel.contains(&self.rows[place], item, self.now)
+        let row = &self.rows[place];
+        kernel.contains(row, item, self.now.for_row(row[WORDS - 1]))
     }
 
     #[inline(always)]
@@ -191,27 +200,31 @@ impl<const WORDS: usize> Query for RowsUpdate<'_, WORDS> {
 
 impl<const WORDS: usize> Update for RowsUpdate<'_, WORDS> {
     #[inline(always)]
-    fn insert<K: Kernel>(&mut self, kernel: K, item: u64, place: usize, _ring: &Ring) {
-        kernel.insert(&mut self.rows[place], item, self.now.moment());
+    fn insert<K: Kernel>(&mut self, kernel: K, item: u64, place: usize, ring: &Ring) {
+        // What an answer would have cost that nobody takes is left out by the compiler.
+        _ = self.check_and_insert(kernel, item, place, ring);
     }
 
     #[inline(always)]
     fn check_and_insert<K: Kernel>(&mut self, kernel: K, item: u64, place: usize, _ring: &Ring) -> bool {
-        kernel.check_and_insert(&mut self.rows[place], item, self.now.moment())
+        let row = &mut self.rows[place];
+        let now = self.now.moment().for_row(row[WORDS - 1]);
+        kernel.check_and_insert(row, item, now)
     }
 
     fn recycle_newest(&mut self, ring: &Ring) {
         *self.now = Now::new(self.shape, ring);
         for row in rows_to_visit(ring.generation(), self.rows.len()) {
-            portable::refresh(&mut self.rows[row], self.now.moment());
+            refresh(&mut self.rows[row], self.now.moment());
         }
     }
 }
 
 impl<const WORDS: usize> Segments for Rows<WORDS> {
     fn matches(&self, item: u64, _ring: &Ring, age: Age) -> bool {
-        let (row, now) = (&self.rows()[self.query().place(item)], self.now.moment());
-        now.segment_matches(portable::matching(row, item), now.staleness(row), age)
+        let row = &self.rows()[self.query().place(item)];
+        let now = self.now.moment().for_row(row[WORDS - 1]);
+        now.turn.segment_matches(portable::matching(row, item) & now.live(), age)
     }
 
     fn ring_was_set(&mut self, ring: &Ring) {

@@ -1,6 +1,6 @@
 //! The reference: rows handled word by word, on any platform.
 
-use super::turn::Moment;
+use super::turn::RowMoment;
 use crate::hash::remix;
 
 /// The bits of an item, one in each part of a row; an insert takes those of the k newest segments, a query compares
@@ -40,14 +40,14 @@ pub(in crate::layout) fn matching<const WORDS: usize>(row: &[u64; WORDS], item: 
 pub(in crate::layout) fn contains<const WORDS: usize>(
     row: &[u64; WORDS],
     item: u64,
-    now: Moment<'_, WORDS>,
+    now: RowMoment<'_, WORDS>,
 ) -> bool {
-    now.reports(matching(row, item), now.staleness(row))
+    now.turn.reports(matching(row, item) & now.live())
 }
 
 /// Clears the segments that have begun a new life since the row was last written.
-pub(in crate::layout) fn refresh<const WORDS: usize>(row: &mut [u64; WORDS], now: Moment<'_, WORDS>) {
-    let staleness = u64::from(now.staleness(row));
+pub(in crate::layout) fn refresh<const WORDS: usize>(row: &mut [u64; WORDS], now: RowMoment<'_, WORDS>) {
+    let staleness = u64::from(now.staleness);
     for (bits, ages) in row.iter_mut().zip(now.turn.ages) {
         let mut keep = 0;
         for quarter in 0..4 {
@@ -65,7 +65,7 @@ pub(in crate::layout) fn refresh<const WORDS: usize>(row: &mut [u64; WORDS], now
 pub(in crate::layout) fn insert<const WORDS: usize>(
     row: &mut [u64; WORDS],
     item: u64,
-    now: Moment<'_, WORDS>,
+    now: RowMoment<'_, WORDS>,
 ) {
     refresh(row, now);
     for (word, bits) in row.iter_mut().enumerate() {

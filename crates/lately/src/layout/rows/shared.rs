@@ -14,8 +14,9 @@
 use alloc::boxed::Box;
 
 use super::portable;
-use super::turn::{Moment, Stamp, Turn};
+use super::turn::{Moment, RowMoment, Stamp, Turn};
 use super::{row_of, rows_to_visit};
+use crate::batch::Located;
 use crate::layout::atomic::AtomicWords;
 use crate::layout::kernel::{Kernel, Portable};
 use crate::layout::shared::{SharedSegments, View};
@@ -65,37 +66,66 @@ impl<'a, const WORDS: usize> SharedRowsRef<'a, WORDS> {
         Moment { turn, stamp: Stamp::of_generation(ring.generation()) }
     }
 
-    /// Changes a row that nobody else writes to meanwhile, by what `change` makes of it.
+    /// A row for this thread alone, as soon as nobody else has it.
     #[inline(always)]
-    fn claim_and<K: Kernel, T>(
+    fn hold<K: Kernel>(&self, kernel: K, place: usize, view: &mut View<'_>) -> Held<'a, WORDS> {
+        let row = &self.rows[place];
+        let last = try_claim(row).unwrap_or_else(|| wait_to_claim(row));
+        self.read_claimed(kernel, row, last, view)
+    }
+
+    /// `last` is the row's last word.
+    #[inline(always)]
+    fn read_claimed<K: Kernel>(
         &self,
         kernel: K,
-        place: usize,
+        row: &'a [AtomicU64; WORDS],
+        last: u64,
         view: &mut View<'_>,
-        change: impl FnOnce(&mut [u64; WORDS], Moment<'a, WORDS>) -> T,
-    ) -> T {
-        let row = &self.rows[place];
-        let last = claim(&row[WORDS - 1]);
+    ) -> Held<'a, WORDS> {
         view.is_current();
-        let mut words = kernel.load(row, last);
-        let answer = change(&mut words, self.moment(&view.ring));
-        kernel.store(row, &words);
-        answer
+        Held { row, words: kernel.load(row, last), now: self.moment(&view.ring).for_row(last) }
     }
 }
 
-/// Claims a row by its last word, and returns that.
-#[inline(always)]
-fn claim(last: &AtomicU64) -> u64 {
-    try_claim(last).unwrap_or_else(|| wait_for(|| try_claim(last)))
+/// A row that this thread has claimed.
+struct Held<'a, const WORDS: usize> {
+    row: &'a [AtomicU64; WORDS],
+    words: [u64; WORDS],
+    now: RowMoment<'a, WORDS>,
 }
 
+impl<const WORDS: usize> Held<'_, WORDS> {
+    /// Inserts an item, and lets go of the row.
+    #[inline(always)]
+    fn check_and_insert<K: Kernel>(mut self, kernel: K, item: u64) -> bool {
+        let seen = kernel.check_and_insert(&mut self.words, item, self.now);
+        kernel.store(self.row, &self.words);
+        seen
+    }
+
+    /// Brings the row up to date, and lets go of it.
+    fn refresh(mut self) {
+        portable::refresh(&mut self.words, self.now);
+        Portable.store(self.row, &self.words);
+    }
+}
+
+/// Claims a row by its last word, and returns that, if nobody else has it.
 #[inline(always)]
-fn try_claim(last: &AtomicU64) -> Option<u64> {
+fn try_claim<const WORDS: usize>(row: &[AtomicU64; WORDS]) -> Option<u64> {
+    let last = &row[WORDS - 1];
     let found = last.load(Ordering::Relaxed);
     let is_free = found & CLAIM == 0;
     (is_free && last.compare_exchange(found, found | CLAIM, Ordering::SeqCst, Ordering::Relaxed).is_ok())
         .then_some(found)
+}
+
+/// Claims a row as soon as nobody else has it.
+#[cold]
+#[inline(never)]
+fn wait_to_claim<const WORDS: usize>(row: &[AtomicU64; WORDS]) -> u64 {
+    wait_for(|| try_claim(row))
 }
 
 /// The row, with its last word as it was read before.
@@ -130,8 +160,9 @@ impl<const WORDS: usize> SharedSegments for SharedRowsRef<'_, WORDS> {
         view.is_current();
         let row = &self.rows[place];
         loop {
-            let words = kernel.load(row, row[WORDS - 1].load(Ordering::Acquire));
-            if kernel.contains(&words, item, self.moment(&view.ring)) {
+            let last = row[WORDS - 1].load(Ordering::Acquire);
+            let now = self.moment(&view.ring).for_row(last);
+            if kernel.contains(&kernel.load(row, last), item, now) {
                 return true;
             }
             if view.is_current() {
@@ -142,18 +173,48 @@ impl<const WORDS: usize> SharedSegments for SharedRowsRef<'_, WORDS> {
 
     #[inline(always)]
     fn insert<K: Kernel>(&self, kernel: K, item: u64, place: usize, view: &mut View<'_>) {
-        self.claim_and(kernel, place, view, |row, now| kernel.insert(row, item, now));
+        _ = self.check_and_insert(kernel, item, place, view);
     }
 
     #[inline(always)]
     fn check_and_insert<K: Kernel>(&self, kernel: K, item: u64, place: usize, view: &mut View<'_>) -> bool {
-        self.claim_and(kernel, place, view, |row, now| kernel.check_and_insert(row, item, now))
+        self.hold(kernel, place, view).check_and_insert(kernel, item)
+    }
+
+    #[inline(always)]
+    fn insert_all<K: Kernel>(&self, kernel: K, items: &[Located], view: &mut View<'_>) {
+        self.check_and_insert_all(kernel, items, view, |_, _| {});
+    }
+
+    /// Claims the next row before it writes to the one in hand. A claim waits until all that was written before it is in the cache,
+    /// and what comes after it waits for the claim; so both are better spread over two rows.
+    ///
+    /// Who waits for a row has no other in hand, so no two threads wait for each other; nor does anybody wait for itself.
+    #[inline(always)]
+    fn check_and_insert_all<K: Kernel>(
+        &self,
+        kernel: K,
+        items: &[Located],
+        view: &mut View<'_>,
+        mut answer: impl FnMut(usize, bool),
+    ) {
+        let Some((first, others)) = items.split_first() else { return };
+        let (mut item, mut held) = (first, self.hold(kernel, first.place, view));
+        for (i, next) in others.iter().enumerate() {
+            let row = &self.rows[next.place];
+            let claimed = try_claim(row);
+            answer(i, held.check_and_insert(kernel, item.hash));
+            let last = claimed.unwrap_or_else(|| wait_to_claim(row));
+            (item, held) = (next, self.read_claimed(kernel, row, last, view));
+        }
+        answer(others.len(), held.check_and_insert(kernel, item.hash));
     }
 
     fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool {
         let row = &self.rows[self.place(item)];
-        let (words, now) = (load(row, row[WORDS - 1].load(Ordering::Acquire)), self.moment(ring));
-        now.segment_matches(portable::matching(&words, item), now.staleness(&words), age)
+        let last = row[WORDS - 1].load(Ordering::Acquire);
+        let now = self.moment(ring).for_row(last);
+        now.turn.segment_matches(portable::matching(&load(row, last), item) & now.live(), age)
     }
 
     /// Stamps say what is empty.
@@ -161,7 +222,7 @@ impl<const WORDS: usize> SharedSegments for SharedRowsRef<'_, WORDS> {
 
     fn keep_house(&self, view: &mut View<'_>) {
         for place in rows_to_visit(view.ring.generation(), self.rows.len()) {
-            self.claim_and(Portable, place, view, portable::refresh);
+            self.hold(Portable, place, view).refresh();
         }
     }
 

@@ -55,9 +55,10 @@ fn shapes() -> Vec<(Ring, RowShape)> {
 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 #[test]
-fn avx2_gives_the_same_bits_and_answers_as_the_reference() {
-    fn compare<const WORDS: usize>(shape: RowShape, mut ring: Ring) {
-        let Some(avx2) = super::super::kernel::Avx2::detect() else { return };
+fn vectors_give_the_same_bits_and_answers_as_the_reference() {
+    use super::super::kernel::{Avx2, Avx512};
+
+    fn compare<const WORDS: usize>(kernel: impl Kernel, shape: RowShape, mut ring: Ring) {
         let mut reference: Rows<WORDS> = rows(shape, 20, &ring);
         let mut fast = reference.clone();
         let mut hash = 1_u64;
@@ -65,15 +66,15 @@ fn avx2_gives_the_same_bits_and_answers_as_the_reference() {
             hash = remix(hash, step);
             let item = hash % 300;
             let item = remix(item, 99);
-            assert_eq!(contains(&fast, avx2, item, &ring), contains(&reference, Portable, item, &ring));
+            assert_eq!(contains(&fast, kernel, item, &ring), contains(&reference, Portable, item, &ring));
             match step % 3 {
                 0 => {
-                    insert(&mut fast, avx2, item, &ring);
+                    insert(&mut fast, kernel, item, &ring);
                     insert(&mut reference, Portable, item, &ring);
                 }
                 _ => {
                     let answer = check_and_insert(&mut reference, Portable, item, &ring);
-                    assert_eq!(check_and_insert(&mut fast, avx2, item, &ring), answer);
+                    assert_eq!(check_and_insert(&mut fast, kernel, item, &ring), answer);
                 }
             }
             assert!(fast == reference, "{shape:?} step {step}");
@@ -86,13 +87,18 @@ fn avx2_gives_the_same_bits_and_answers_as_the_reference() {
             }
         }
     }
-    for (ring, shape) in shapes() {
-        match shape.row_bytes {
-            64 => compare::<8>(shape, ring),
-            128 => compare::<16>(shape, ring),
-            _ => compare::<32>(shape, ring),
+    fn compare_all(kernel: impl Kernel) {
+        for (ring, shape) in shapes() {
+            match shape.row_bytes {
+                64 => compare::<8>(kernel, shape, ring),
+                128 => compare::<16>(kernel, shape, ring),
+                _ => compare::<32>(kernel, shape, ring),
+            }
         }
     }
+    // Each on machines that have it.
+    Avx2::detect().into_iter().for_each(compare_all);
+    Avx512::detect().into_iter().for_each(compare_all);
 }
 
 /// The specification: what a row holds is what was inserted in the generations its segments have lived.
@@ -105,11 +111,7 @@ fn stamps_stand_for_clearing_at_every_staleness_and_across_the_wrap() {
                 let mut ring = Ring::at_generation(k, l, first_generation);
                 let mut rows: Rows<8> = rows(shape, 1_000, &ring);
                 // All rows are written in this generation, so stamps are right whatever it is.
-                rows.words
-                    .as_chunks_mut::<8>()
-                    .0
-                    .iter_mut()
-                    .for_each(|row| portable::refresh(row, rows.now.moment()));
+                rows.words.as_chunks_mut::<8>().0.iter_mut().for_each(|row| refresh(row, rows.now.moment()));
                 let item = remix(7, behind.into());
                 insert(&mut rows, Portable, item, &ring);
                 for _ in 0..behind {
@@ -208,7 +210,7 @@ fn statistics_see_a_stale_row_as_if_it_were_refreshed() {
             stale.ring_was_set(&ring);
             let mut fresh = stale.clone();
             let RowsUpdate { rows, now, .. } = fresh.update();
-            rows.iter_mut().for_each(|row| portable::refresh(row, now.moment()));
+            rows.iter_mut().for_each(|row| refresh(row, now.moment()));
             for age in ring.ages() {
                 let fills = [&stale, &fresh].map(|rows| rows.fill(&ring, age, Sample::ALL).to_bits());
                 assert_eq!(fills[0], fills[1]);

@@ -59,7 +59,7 @@ pub(crate) struct Turn<const WORDS: usize> {
     parts_from_newest: u32,
     /// The first parts of the segments at which a run of k may begin: ages 0 to l.
     starts: u64,
-    /// Shifts that reduce a run of k * b ones to its first; see [`Moment::reports`].
+    /// Shifts that reduce a run of k * b ones to its first; see [`Turn::reports`].
     steps: [u8; STEPS],
 }
 
@@ -99,39 +99,28 @@ impl<const WORDS: usize> Turn<WORDS> {
             }
         }
     }
-}
 
-/// The turn of the ring, and the stamp of the generation: what handling a row takes.
-#[derive(Clone, Copy)]
-pub(crate) struct Moment<'a, const WORDS: usize> {
-    pub(crate) turn: &'a Turn<WORDS>,
-    pub(crate) stamp: Stamp,
-}
-
-impl<const WORDS: usize> Moment<'_, WORDS> {
-    /// How many generations a row is behind; k + l stands for all that is more.
+    /// The parts, by place, that mean something in a row so many generations behind.
     #[inline]
-    pub(super) fn staleness(&self, row: &[u64; WORDS]) -> u32 {
-        self.stamp.since(Stamp::of_word(row[WORDS - 1])).min(self.turn.segments)
+    fn live(&self, staleness: u32) -> u64 {
+        self.live[staleness.min(self.segments) as usize % self.live.len()]
     }
 
-    /// Matching parts, by place in the row, as matching parts by age; what a row has not yet cleared is left out. Bits
-    /// from (k + l) * b on mean nothing.
+    /// Matching live parts, by place in the row, as matching parts by age. Bits from (k + l) * b on mean nothing.
     #[inline]
-    fn by_age(&self, matching: u64, staleness: u32) -> u64 {
-        let turn = self.turn;
-        let matching = matching & turn.live[staleness as usize % turn.live.len()];
-        matching >> turn.newest_part | matching << turn.parts_from_newest
+    fn by_age(&self, matching: u64) -> u64 {
+        matching >> self.newest_part | matching << self.parts_from_newest
     }
 
-    /// Whether k consecutive segments match: k * b ones in a row, the first of them the first part of a segment.
+    /// Whether k consecutive segments match, given the live parts that do: k * b ones in a row, the first of them the first
+    /// part of a segment.
     ///
     /// After `x &= x >> s` a one stands where a run of s + 1 began; doubling s gets to any length in few steps. A run
     /// that begins at age l ends with the last part there is.
     #[inline]
-    pub(super) fn reports(&self, matching: u64, staleness: u32) -> bool {
-        let mut runs = self.by_age(matching, staleness);
-        let (common, more) = self.turn.steps.split_at(COMMON_STEPS);
+    pub(super) fn reports(&self, matching: u64) -> bool {
+        let mut runs = self.by_age(matching);
+        let (common, more) = self.steps.split_at(COMMON_STEPS);
         for step in common {
             runs &= runs >> step;
         }
@@ -140,13 +129,46 @@ impl<const WORDS: usize> Moment<'_, WORDS> {
                 runs &= runs >> step;
             }
         }
-        runs & self.turn.starts != 0
+        runs & self.starts != 0
     }
 
     /// Whether all parts of the segment of this age match.
-    pub(super) fn segment_matches(&self, matching: u64, staleness: u32, age: Age) -> bool {
-        let segment = ((1 << self.turn.parts) - 1) << (age.0 * self.turn.parts);
-        self.by_age(matching, staleness) & segment == segment
+    pub(super) fn segment_matches(&self, matching: u64, age: Age) -> bool {
+        let segment = ((1 << self.parts) - 1) << (age.0 * self.parts);
+        self.by_age(matching) & segment == segment
+    }
+}
+
+/// The turn of the ring, and the stamp of the generation.
+#[derive(Clone, Copy)]
+pub(crate) struct Moment<'a, const WORDS: usize> {
+    pub(crate) turn: &'a Turn<WORDS>,
+    pub(crate) stamp: Stamp,
+}
+
+impl<'a, const WORDS: usize> Moment<'a, WORDS> {
+    /// For a row, by its last word.
+    #[inline]
+    pub(super) fn for_row(self, last: u64) -> RowMoment<'a, WORDS> {
+        let Self { turn, stamp } = self;
+        RowMoment { turn, stamp, staleness: stamp.since(Stamp::of_word(last)) }
+    }
+}
+
+/// What handling a row takes.
+#[derive(Clone, Copy)]
+pub(crate) struct RowMoment<'a, const WORDS: usize> {
+    pub(super) turn: &'a Turn<WORDS>,
+    pub(super) stamp: Stamp,
+    /// How many generations the row is behind.
+    pub(super) staleness: u32,
+}
+
+impl<const WORDS: usize> RowMoment<'_, WORDS> {
+    /// The parts, by place, that mean something in the row.
+    #[inline]
+    pub(super) fn live(&self) -> u64 {
+        self.turn.live(self.staleness)
     }
 }
 

@@ -1,0 +1,183 @@
+//! Rows with AVX-512: a cache line is one vector, and a comparison gives a bit for each of its parts at once.
+//!
+//! The same bits as `portable`; a test compares them.
+#![allow(unsafe_code)]
+
+use core::arch::x86_64::{
+    __m512i, _mm_set_epi64x, _mm512_and_si512, _mm512_cmpge_epi16_mask, _mm512_cvtepu8_epi32,
+    _mm512_loadu_si512, _mm512_mask_set1_epi16, _mm512_mask_test_epi16_mask, _mm512_mask_test_epi32_mask,
+    _mm512_maskz_mov_epi16, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_slli_epi32, _mm512_sllv_epi16,
+    _mm512_sllv_epi32, _mm512_storeu_si512, _mm512_ternarylogic_epi64, _pext_u32,
+};
+#[cfg(not(loom))]
+use core::arch::x86_64::{
+    _mm512_castsi256_si512, _mm512_castsi512_si256, _mm512_extracti64x4_epi64, _mm512_inserti64x4,
+};
+
+use super::avx2;
+use super::portable::is_wide;
+use super::turn::RowMoment;
+use crate::hash::remix;
+use crate::layout::kernel::{Avx512, Kernel};
+#[cfg(not(loom))]
+use crate::sync::AtomicU64;
+
+/// Words in a vector.
+const VECTOR: usize = 8;
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
+fn load(words: &[u64], vector: usize) -> __m512i {
+    let words: &[u64] = &words[vector * VECTOR..][..VECTOR];
+    // SAFETY: the slice has the 64 bytes that are read; the load needs no alignment.
+    unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
+fn store(words: &mut [u64], vector: usize, value: __m512i) {
+    let words: &mut [u64] = &mut words[vector * VECTOR..][..VECTOR];
+    // SAFETY: the slice has the 64 bytes that are written; the store needs no alignment.
+    unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), value) }
+}
+
+/// `portable::pattern_word` for the eight words of a vector.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
+fn pattern<const WORDS: usize>(item: u64, vector: usize) -> __m512i {
+    /// (a | b) & c.
+    const OR_THEN_AND: i32 = 0b1010_1000;
+    let lane = |lane: u64| remix(item, 1 + 2 * vector as u64 + lane).cast_signed();
+    let bytes = _mm512_cvtepu8_epi32(_mm_set_epi64x(lane(1), lane(0)));
+    if is_wide::<WORDS>() {
+        let bit = _mm512_and_si512(bytes, _mm512_set1_epi32(31));
+        return _mm512_sllv_epi32(_mm512_set1_epi32(1), bit);
+    }
+    // A byte's two four-bit numbers are for neighbouring parts of 16 bits.
+    let nibbles = _mm512_set1_epi32(0x000f_000f);
+    let bit = _mm512_ternarylogic_epi64::<OR_THEN_AND>(bytes, _mm512_slli_epi32::<12>(bytes), nibbles);
+    _mm512_sllv_epi16(_mm512_set1_epi16(1), bit)
+}
+
+/// The parts of a vector that mean something in a row so far behind, in the mask of a comparison.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
+fn live<const WORDS: usize>(vector: usize, now: RowMoment<'_, WORDS>) -> u32 {
+    // -1, the "age" of the stamp and of unused bits, is below any staleness.
+    _mm512_cmpge_epi16_mask(load(&now.turn.ages, vector), _mm512_set1_epi16(now.staleness as i16))
+}
+
+/// A bit for each live part where the item's bit is set.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
+fn compare<const WORDS: usize>(row: __m512i, pattern: __m512i, live: u32, vector: usize) -> u64 {
+    if is_wide::<WORDS>() {
+        // Of the two bits for each wide part.
+        let live = _pext_u32(live, 0x5555_5555) as u16;
+        u64::from(_mm512_mask_test_epi32_mask(live, row, pattern)) << (vector * 16)
+    } else {
+        u64::from(_mm512_mask_test_epi16_mask(live, row, pattern)) << (vector * 32)
+    }
+}
+
+/// One vector of a row with an item written into it, and without what has begun a new life.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
+fn written<const WORDS: usize>(
+    row: __m512i,
+    pattern: __m512i,
+    live: u32,
+    vector: usize,
+    now: RowMoment<'_, WORDS>,
+) -> __m512i {
+    /// a | (b & c).
+    const OR_BOTH: i32 = 0b1111_1000;
+    let kept = _mm512_maskz_mov_epi16(live, row);
+    let kept = if vector == WORDS / VECTOR - 1 {
+        _mm512_mask_set1_epi16(kept, 1 << 31, now.stamp.bits().cast_signed())
+    } else {
+        kept
+    };
+    _mm512_ternarylogic_epi64::<OR_BOTH>(kept, pattern, load(&now.turn.active, vector))
+}
+
+/// See `avx2`: no target features here, so that all ends up in the loop that calls it.
+impl Kernel for Avx512 {
+    #[inline(always)]
+    fn contains<const WORDS: usize>(self, row: &[u64; WORDS], item: u64, now: RowMoment<'_, WORDS>) -> bool {
+        let mut matching = 0;
+        for vector in 0..WORDS / VECTOR {
+            // SAFETY: `self` is proof that the instructions are there.
+            matching |= unsafe {
+                let live = live(vector, now);
+                compare::<WORDS>(load(row, vector), pattern::<WORDS>(item, vector), live, vector)
+            };
+        }
+        now.turn.reports(matching)
+    }
+
+    #[inline(always)]
+    fn check_and_insert<const WORDS: usize>(
+        self,
+        row: &mut [u64; WORDS],
+        item: u64,
+        now: RowMoment<'_, WORDS>,
+    ) -> bool {
+        let mut matching = 0;
+        for vector in 0..WORDS / VECTOR {
+            // SAFETY: `self` is proof that the instructions are there.
+            unsafe {
+                let (before, pattern) = (load(row, vector), pattern::<WORDS>(item, vector));
+                let live = live(vector, now);
+                matching |= compare::<WORDS>(before, pattern, live, vector);
+                store(row, vector, written(before, pattern, live, vector, now));
+            }
+        }
+        now.turn.reports(matching)
+    }
+
+    #[inline(always)]
+    fn prefetch<T>(self, target: &T) {
+        avx2::prefetch(target);
+    }
+
+    // Loom must see every access.
+    #[cfg(not(loom))]
+    #[inline(always)]
+    fn load<const WORDS: usize>(self, row: &[AtomicU64; WORDS], last: u64) -> [u64; WORDS] {
+        let mut words = [0; WORDS];
+        for vector in 0..WORDS / VECTOR {
+            // SAFETY: `self` is proof that the instructions are there.
+            unsafe {
+                let lower = avx2::load_shared(row, 2 * vector);
+                let is_last = vector == WORDS / VECTOR - 1;
+                let upper = if is_last {
+                    avx2::load_last_shared(row, last)
+                } else {
+                    avx2::load_shared(row, 2 * vector + 1)
+                };
+                store(&mut words, vector, _mm512_inserti64x4::<1>(_mm512_castsi256_si512(lower), upper));
+            }
+        }
+        words
+    }
+
+    #[cfg(not(loom))]
+    #[inline(always)]
+    fn store<const WORDS: usize>(self, row: &[AtomicU64; WORDS], words: &[u64; WORDS]) {
+        for vector in 0..WORDS / VECTOR {
+            // SAFETY: `self` is proof that the instructions are there.
+            unsafe {
+                let line = load(words, vector);
+                avx2::store_shared(row, 2 * vector, _mm512_castsi512_si256(line));
+                let upper = _mm512_extracti64x4_epi64::<1>(line);
+                let is_last = vector == WORDS / VECTOR - 1;
+                if is_last {
+                    avx2::store_last_shared(row, upper);
+                } else {
+                    avx2::store_shared(row, 2 * vector + 1, upper);
+                }
+            }
+        }
+    }
+}
