@@ -19,6 +19,7 @@ fn insert<const WORDS: usize>(rows: &mut Rows<WORDS>, kernel: impl Kernel, item:
     rows.insert(kernel, item, rows.place(item), ring);
 }
 
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
 fn check_and_insert<const WORDS: usize>(
     rows: &mut Rows<WORDS>,
     kernel: impl Kernel,
