@@ -21,6 +21,12 @@ pub(crate) trait Kernel: Copy {
     ) -> bool;
     /// Asks for the cache lines of something that will be needed soon.
     fn prefetch<T>(self, target: &T);
+    /// The same for something that will be written, and that another core may have.
+    #[cfg(feature = "std")]
+    #[inline(always)]
+    fn prefetch_to_write<T>(self, target: &T) {
+        self.prefetch(target);
+    }
     /// A row that threads share, with its last word as it was read before.
     #[cfg(feature = "std")]
     #[inline(always)]

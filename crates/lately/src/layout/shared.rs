@@ -65,6 +65,11 @@ impl<'a> View<'a> {
 pub(crate) trait SharedSegments {
     fn place(&self, item: u64) -> usize;
     fn prefetch<K: Kernel>(&self, kernel: K, item: u64, place: usize, ring: &Ring);
+    /// For an item that will be inserted, whatever the answer is.
+    #[inline(always)]
+    fn prefetch_to_write<K: Kernel>(&self, kernel: K, item: u64, place: usize, ring: &Ring) {
+        self.prefetch(kernel, item, place, ring);
+    }
     fn contains<K: Kernel>(&self, kernel: K, item: u64, place: usize, view: &mut View<'_>) -> bool;
     fn insert<K: Kernel>(&self, kernel: K, item: u64, place: usize, view: &mut View<'_>);
     /// [`contains`](Self::contains) and [`insert`](Self::insert); of threads that do so with the same new item at the same

@@ -42,6 +42,9 @@ impl<S> Hand<'_, S> {
 
 /// What is done with one item; answers whether it was seen lately (a plain insert does not ask).
 pub(crate) trait Operation: Copy {
+    /// Whether every item is inserted.
+    const INSERTS: bool;
+
     fn apply<S: SharedSegments, K: Kernel>(self, kernel: K, hand: &mut Hand<'_, S>, item: Located) -> bool;
 
     /// [`apply`](Self::apply), one after the other; `answer(i, seen)` takes the answers.
@@ -60,6 +63,8 @@ pub(crate) trait Operation: Copy {
 }
 
 impl Operation for Insert {
+    const INSERTS: bool = true;
+
     #[inline(always)]
     fn apply<S: SharedSegments, K: Kernel>(self, kernel: K, hand: &mut Hand<'_, S>, item: Located) -> bool {
         hand.begin(1);
@@ -85,6 +90,8 @@ impl Operation for Insert {
 }
 
 impl Operation for CheckAndInsert {
+    const INSERTS: bool = true;
+
     #[inline(always)]
     fn apply<S: SharedSegments, K: Kernel>(self, kernel: K, hand: &mut Hand<'_, S>, item: Located) -> bool {
         // The question comes before the shift that the insert may bring.
@@ -123,6 +130,8 @@ impl Operation for CheckAndInsert {
 }
 
 impl Operation for CheckOrInsert {
+    const INSERTS: bool = false;
+
     #[inline(always)]
     fn apply<S: SharedSegments, K: Kernel>(self, kernel: K, hand: &mut Hand<'_, S>, item: Located) -> bool {
         if hand.segments.contains(kernel, item.hash, item.place, &mut hand.view) {
@@ -140,6 +149,8 @@ impl Operation for CheckOrInsert {
 pub(super) struct Contains;
 
 impl Operation for Contains {
+    const INSERTS: bool = false;
+
     #[inline(always)]
     fn apply<S: SharedSegments, K: Kernel>(self, kernel: K, hand: &mut Hand<'_, S>, item: Located) -> bool {
         hand.segments.contains(kernel, item.hash, item.place, &mut hand.view)
@@ -181,7 +192,7 @@ impl<S: SharedSegments, O: Operation, H: Fn(usize) -> u64, A: FnMut(usize, bool)
     }
 }
 
-impl<S: SharedSegments, O, H: Fn(usize) -> u64, A> Batch<'_, S, O, H, A> {
+impl<S: SharedSegments, O: Operation, H: Fn(usize) -> u64, A> Batch<'_, S, O, H, A> {
     /// Hashes the items from `first` on, and asks for their memory.
     #[inline(always)]
     fn look_up<K: Kernel>(&self, kernel: K, first: usize, slots: &mut [Located]) {
@@ -189,7 +200,11 @@ impl<S: SharedSegments, O, H: Fn(usize) -> u64, A> Batch<'_, S, O, H, A> {
         for (i, item) in (first..self.len).zip(slots) {
             let hash = (self.hash_at)(i);
             *item = Located { hash, place: segments.place(hash) };
-            segments.prefetch(kernel, item.hash, item.place, &view.ring);
+            if O::INSERTS {
+                segments.prefetch_to_write(kernel, item.hash, item.place, &view.ring);
+            } else {
+                segments.prefetch(kernel, item.hash, item.place, &view.ring);
+            }
         }
     }
 }

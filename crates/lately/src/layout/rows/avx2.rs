@@ -266,9 +266,15 @@ pub(super) fn store_last_shared<const WORDS: usize>(row: &[AtomicU64; WORDS], wo
 /// Asks for the cache lines of something that will be needed soon.
 #[inline]
 pub(super) fn prefetch<T>(target: &T) {
-    let start = core::ptr::from_ref(target).cast::<i8>();
-    for offset in (0..size_of::<T>()).step_by(LINE_BYTES) {
+    for line in lines_of(target) {
         // SAFETY: a prefetch reads nothing, and the address lies within a live reference.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(offset)) };
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
     }
+}
+
+/// The addresses of the cache lines of something that begins with one.
+#[inline]
+pub(super) fn lines_of<T>(target: &T) -> impl Iterator<Item = *const u8> {
+    let start = core::ptr::from_ref(target).cast::<u8>();
+    (0..size_of::<T>()).step_by(LINE_BYTES).map(move |offset| start.wrapping_add(offset))
 }

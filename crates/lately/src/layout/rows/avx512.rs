@@ -3,6 +3,7 @@
 //! The same bits as `portable`; a test compares them.
 #![allow(unsafe_code)]
 
+use core::arch::asm;
 use core::arch::x86_64::{
     __m512i, _mm_set_epi64x, _mm512_and_si512, _mm512_cmpge_epi16_mask, _mm512_cvtepu8_epi32,
     _mm512_loadu_si512, _mm512_mask_set1_epi16, _mm512_mask_test_epi16_mask, _mm512_mask_test_epi32_mask,
@@ -139,6 +140,16 @@ impl Kernel for Avx512 {
     #[inline(always)]
     fn prefetch<T>(self, target: &T) {
         avx2::prefetch(target);
+    }
+
+    /// For this core alone: a claim would have to ask the others otherwise. Older processors, with AVX2 alone, may do nothing
+    /// here.
+    #[inline(always)]
+    fn prefetch_to_write<T>(self, target: &T) {
+        for line in avx2::lines_of(target) {
+            // SAFETY: a prefetch changes nothing, and the address lies within a live reference.
+            unsafe { asm!("prefetchw [{}]", in(reg) line, options(nostack, preserves_flags, readonly)) };
+        }
     }
 
     // Loom must see every access.

@@ -156,6 +156,11 @@ impl<const WORDS: usize> SharedSegments for SharedRowsRef<'_, WORDS> {
     }
 
     #[inline(always)]
+    fn prefetch_to_write<K: Kernel>(&self, kernel: K, _item: u64, place: usize, _ring: &Ring) {
+        kernel.prefetch_to_write(&self.rows[place]);
+    }
+
+    #[inline(always)]
     fn contains<K: Kernel>(&self, kernel: K, item: u64, place: usize, view: &mut View<'_>) -> bool {
         view.is_current();
         let row = &self.rows[place];
