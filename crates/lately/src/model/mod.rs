@@ -16,6 +16,7 @@
 
 mod accesses;
 mod bloom;
+mod cell_load;
 mod profile;
 mod row_runs;
 pub(crate) mod rows;

@@ -89,7 +89,7 @@ impl Profile {
     /// The exact model: segments that take `load` items per cell until they are no longer written.
     ///
     /// In steady state the segment of age i has been written in i + 1 generations (k at most), the last of them
-    /// complete only to `phase` while it is still being written. Rows are taken to be many.
+    /// complete only to `phase` while it is still being written.
     pub fn exact(shape: &Shape, load: f64, cells: Cells, phase: f64) -> Self {
         let k = f64::from(shape.required_matches);
         let load_at = |age: u32| load * (f64::from(age) + phase).min(k) / k;
@@ -100,7 +100,10 @@ impl Profile {
             Segment::Blocks { .. } => Self::with_gradient(shape, phase, |age| {
                 SegmentProbe::single(match_probability(&shape.segment, load_at(age), cells))
             }),
-            Segment::Rows { .. } => Self::of_rows(RowModel::new(shape, phase, Precision::FINE), load / k),
+            Segment::Rows { .. } => {
+                let items_per_generation = cells.items(load / k);
+                Self::of_rows(RowModel::new(shape, phase, items_per_generation, Precision::FINE), load / k)
+            }
         }
     }
 

@@ -11,13 +11,13 @@
 //! ```
 //! so the items of a segment are L + R: L, what is still there of the left part, and R, the common part and what has come
 //! on the right. Both change by one generation at a time: of L's items each belongs to the generation that is dropped with
-//! equal chance, and R gains a Poisson number. The expected product of match probabilities is a sum over the paths of
-//! (L, R), step by step.
+//! equal chance, and R gains what falls into the row in one generation. The expected product of match probabilities is a
+//! sum over the paths of (L, R), step by step.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-use libm::{exp, log1p, sqrt};
+use super::cell_load::{CellLoad, Drawn};
 
 /// Rows at one moment.
 pub(super) struct RowRuns<'a> {
@@ -25,6 +25,8 @@ pub(super) struct RowRuns<'a> {
     pub(super) required_matches: u32,
     /// Items per row in a complete generation.
     pub(super) load: f64,
+    /// Items in all rows in a complete generation; infinite where rows are many.
+    pub(super) items_per_generation: f64,
     /// The share of the newest generation that is complete.
     pub(super) phase: f64,
     /// Probability of matching a segment by the number of its items.
@@ -49,91 +51,78 @@ impl RowRuns<'_> {
         let common = (first + length - k).max(0)..=first;
         let left = (first - k + 1).max(0)..(first + length - k).max(0);
         let weight_of = |generation: i64| if generation == 0 { self.phase } else { 1.0 };
-        let load_of =
-            |generations: &mut dyn Iterator<Item = i64>| self.load * generations.map(weight_of).sum::<f64>();
-
-        let left_load = load_of(&mut left.clone());
-        let right_load = self.load * (length - 1) as f64;
-        let common_load = load_of(&mut common.clone());
-        let (left_most, right_most) = (most(left_load), most(common_load + right_load));
-        let matches: Vec<f64> = (0..=(left_most + right_most) as u32).map(self.match_probability).collect();
-
-        // paths[l][r]: the probability of having come to L = l and R = r with all segments so far matching.
-        let left_weights = poisson(left_load, left_most);
-        let right_weights = poisson(common_load, right_most);
-        let newer = (is_maximal && first > 0).then(|| {
-            let load = if first >= k { self.load * weight_of(first - k) } else { 0.0 };
-            let weights = poisson(load, most(load));
-            let match_of = |l: usize| (self.match_probability)(l as u32);
-            (0..=left_most)
-                .map(|l| 1.0 - weights.iter().enumerate().map(|(a, w)| w * match_of(l + a)).sum::<f64>())
-                .collect::<Vec<f64>>()
-        });
-        let mut paths: Vec<Vec<f64>> = (0..=left_most)
-            .map(|l| {
-                let weight = left_weights[l] * newer.as_ref().map_or(1.0, |newer| newer[l]);
-                (0..=right_most).map(|r| weight * right_weights[r] * matches[l + r]).collect()
-            })
-            .collect();
-
         let mut weight_left: f64 = left.clone().map(weight_of).sum();
-        let gained = poisson(self.load, most(self.load));
+        let weight_of_common: f64 = common.map(weight_of).sum();
+
+        let left_law = self.law(weight_left);
+        let common_law = self.law(weight_of_common);
+        // As many as R may come to.
+        let width = self.law(weight_of_common + (length - 1) as f64).len();
+        let matches: Vec<f64> = (0..(left_law.len() + width) as u32).map(self.match_probability).collect();
+
+        // paths[l * width + r]: the probability of having come to L = l and R = r with all segments so far matching.
+        let mut paths = vec![0.0; left_law.len() * width];
+        let newer = self.law(if is_maximal && first >= k { weight_of(first - k) } else { 0.0 });
+        for (l, of_left) in paths.chunks_exact_mut(width).enumerate() {
+            let newer_matches: f64 = newer
+                .iter()
+                .enumerate()
+                .map(|(a, weight)| weight * (self.match_probability)((l + a) as u32))
+                .sum();
+            let weight = left_law[l] * if is_maximal && first > 0 { 1.0 - newer_matches } else { 1.0 };
+            for (r, (path, common)) in of_left.iter_mut().zip(&common_law).enumerate() {
+                *path = weight * common * matches[l + r];
+            }
+        }
+
+        let gained = self.law(1.0);
+        let mut before = vec![0.0; width];
         for age in first..first + length - 1 {
             let dropped = age - k + 1;
             if left.contains(&dropped) {
-                drop_generation(&mut paths, (weight_of(dropped) / weight_left).min(1.0));
-                weight_left -= weight_of(dropped);
+                let own = weight_of(dropped);
+                weight_left -= own;
+                let item = 1.0 / self.items_per_generation;
+                drop_generation(&mut paths, width, Drawn { own, others: weight_left.max(0.0), item });
             }
-            for (l, of_left) in paths.iter_mut().enumerate() {
-                gain_generation(of_left, &gained);
-                of_left.iter_mut().enumerate().for_each(|(r, path)| *path *= matches[l + r]);
+            for (l, of_left) in paths.chunks_exact_mut(width).enumerate() {
+                before.copy_from_slice(of_left);
+                gain_generation(&before, of_left, &gained);
+                of_left.iter_mut().zip(&matches[l..]).for_each(|(path, matches)| *path *= matches);
             }
         }
-        paths.iter().flatten().sum()
+        paths.iter().sum()
+    }
+
+    /// The law of what so many generations bring to the row.
+    fn law(&self, generations: f64) -> Vec<f64> {
+        let items = self.items_per_generation * generations;
+        CellLoad { mean: self.load * generations, items }.probabilities_from_zero()
     }
 }
 
-/// More items than a Poisson number of this mean ever counts.
-fn most(mean: f64) -> usize {
-    (mean + 8.0 * sqrt(mean) + 8.0) as usize
-}
-
-fn poisson(mean: f64, most: usize) -> Vec<f64> {
-    let mut weight = exp(-mean);
-    (1..=most + 1)
-        .map(|next| {
-            let this = weight;
-            weight *= mean / next as f64;
-            this
-        })
-        .collect()
-}
-
-/// Each item of L stays with the same chance.
-fn drop_generation(paths: &mut Vec<Vec<f64>>, share: f64) {
-    let width = paths[0].len();
-    let mut after = vec![vec![0.0; width]; paths.len()];
-    for (l, of_left) in paths.iter().enumerate() {
-        // P(d of l are dropped), from d = 0 up.
-        let mut weight = if share < 1.0 { exp(l as f64 * log1p(-share)) } else { 0.0 };
-        for d in 0..=l {
-            if share >= 1.0 {
-                weight = if d == l { 1.0 } else { 0.0 };
-            }
-            after[l - d].iter_mut().zip(of_left).for_each(|(after, path)| *after += weight * path);
-            weight *= (l - d) as f64 / (d + 1) as f64 * (share / (1.0 - share));
+/// L loses the items that are of the dropped generation.
+fn drop_generation(paths: &mut [f64], width: usize, dropped: Drawn) {
+    let mut law = vec![1.0];
+    for l in 0..paths.len() / width {
+        // The paths of smaller L have lost theirs already, and gain what these lose.
+        let (smaller, of_left) = paths.split_at_mut(l * width);
+        let of_left = &mut of_left[..width];
+        for (lost, probability) in law.iter().enumerate().skip(1) {
+            let after = &mut smaller[(l - lost) * width..][..width];
+            after.iter_mut().zip(&*of_left).for_each(|(after, path)| *after += probability * path);
         }
+        of_left.iter_mut().for_each(|path| *path *= law[0]);
+        dropped.draw_one_more(&mut law);
     }
-    *paths = after;
 }
 
-/// R gains a Poisson number of items; what would exceed the table is negligible and dropped.
+/// R gains a generation's items; what would exceed the table is negligible and dropped.
 ///
 /// For each number gained, all of R at once: the sums are those of a loop over R, in the same order, by vectors.
-fn gain_generation(of_left: &mut Vec<f64>, gained: &[f64]) {
-    let mut after = vec![0.0; of_left.len()];
-    for (gain, weight) in gained.iter().enumerate().take(of_left.len()) {
-        after[gain..].iter_mut().zip(&*of_left).for_each(|(after, path)| *after += weight * path);
+fn gain_generation(before: &[f64], after: &mut [f64], gained: &[f64]) {
+    after.fill(0.0);
+    for (gain, probability) in gained.iter().enumerate().take(before.len()) {
+        after[gain..].iter_mut().zip(before).for_each(|(after, path)| *after += probability * path);
     }
-    *of_left = after;
 }

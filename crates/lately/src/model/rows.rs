@@ -1,6 +1,6 @@
 //! Rows: segments that share their load.
 //!
-//! A row takes Poisson(load) items in each generation, and the segment of age i holds those of the generations i - k + 1
+//! Of a generation's items a row takes Binomial(g, 1/rows), and the segment of age i holds those of the generations i - k + 1
 //! to i. Neighbouring segments, and in a crowded row all of them, are full together; so a stranger's chance of a run is
 //! not that of the average fills, but its average over the loads of the k + l generations.
 //!
@@ -8,14 +8,16 @@
 //! exactly in `row_runs`. The chance of at least one run is a little less, and what it is less by is estimated from a fixed
 //! set of evenly spread loads (no random seed) as the ratio of the two, which hardly scatters.
 //!
-//! The spreads: a row holds S ~ Poisson((k + l) * load) items, and given S they are spread over the generations evenly, which
-//! does not depend on the load. So spreads are made once per shape, for a grid of S, and weighted by the load.
+//! The spreads: a row holds S ~ Binomial((k + l) * g, 1/rows) items, and given S they are drawn evenly from all generations,
+//! which does not depend on the number of rows. So spreads are made once per shape and g, for a grid of S, and weighted by the load.
+//! Where g is infinite, rows are many, and loads Poisson.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-use libm::{exp, floor, lgamma, log, log1p, sqrt};
+use libm::{ceil, floor, log1p, sqrt};
 
+use super::cell_load::{CellLoad, Drawn};
 use super::profile::{Component, SegmentProbe};
 use super::row_runs::RowRuns;
 use super::runs::run_probability;
@@ -51,7 +53,9 @@ pub(crate) struct RowModel {
     /// Probability of matching a segment by the number of its items; with more items than are here, the last.
     match_probability: Vec<f64>,
     phase: f64,
-    /// The grid: values of S, ascending from 0. In the most crowded of them a run is certain.
+    /// g; infinite where rows are many.
+    items_per_generation: f64,
+    /// The grid: values of S, ascending from 0. In the most crowded of them a run is certain, or they are all items.
     totals: Vec<u32>,
     /// For each S: the loads of the segments, newest first, in each spread.
     spreads: Vec<Vec<Vec<u32>>>,
@@ -63,7 +67,7 @@ pub(crate) struct RowModel {
 impl RowModel {
     /// # Panics
     /// If the shape is not one of rows.
-    pub(crate) fn new(shape: &Shape, phase: f64, precision: Precision) -> Self {
+    pub(crate) fn new(shape: &Shape, phase: f64, items_per_generation: f64, precision: Precision) -> Self {
         let Segment::Rows { row_bytes, parts } = shape.segment else { panic!("{shape} is not of rows") };
         let part_bits = f64::from(RowShape { row_bytes, parts, segments: shape.segments() }.part_bits());
         let half_full = core::f64::consts::LN_2 / -log1p(-1.0 / part_bits);
@@ -78,13 +82,15 @@ impl RowModel {
             shape: *shape,
             match_probability: by_items,
             phase,
+            items_per_generation,
             totals: Vec::new(),
             spreads: Vec::new(),
             chance_of_run: Vec::new(),
             maximal_runs: Vec::new(),
         };
         // Evenly over the range of use, well beyond half full; from there in growing steps until a run is certain.
-        let useful = (3.0 * design) as u32 + 40;
+        let all = ceil(items_per_generation * model.generations() - 1e-6) as u32;
+        let useful = ((3.0 * design) as u32 + 40).min(all);
         let step = (useful / precision.totals).max(1);
         let mut total = 0;
         loop {
@@ -97,11 +103,20 @@ impl RowModel {
             model.chance_of_run.push(chance_of_run);
             model.maximal_runs.push(model.mean_of(&spreads, |matches| model.maximal_runs_in(matches)));
             model.spreads.push(spreads);
-            if chance_of_run > 1.0 - 1e-9 {
+            if chance_of_run > 1.0 - 1e-9 || total == all {
                 return model;
             }
-            total += if total < useful { step } else { total / 4 };
+            total = (total + if total < useful { step } else { total / 4 }).min(all);
         }
+    }
+
+    pub(crate) fn items_per_generation(&self) -> f64 {
+        self.items_per_generation
+    }
+
+    /// How many there are, the newest counted as far as it is complete.
+    fn generations(&self) -> f64 {
+        f64::from(self.shape.segments()) - 1.0 + self.phase
     }
 
     pub(super) fn shape(&self) -> &Shape {
@@ -114,8 +129,8 @@ impl RowModel {
 
     /// The items of each generation, newest first, in one spread of `total` items.
     ///
-    /// Generation by generation: of the items left, each falls into this one with the same chance. The points are
-    /// multiples of irrational numbers, which fill the unit cube evenly.
+    /// Generation by generation: the items left are drawn from it and from those to come. The points are multiples of
+    /// irrational numbers, which fill the unit cube evenly.
     fn generation_loads(&self, total: u32, point: u32) -> Vec<u32> {
         /// With so many, every generation has its share.
         const MANY: u32 = 600;
@@ -124,17 +139,17 @@ impl RowModel {
             return vec![total / generations; generations as usize];
         }
         let mut left = total;
-        let mut weight_left = f64::from(generations) - 1.0 + self.phase;
+        let mut others = self.generations();
         (0..generations)
             .map(|generation| {
-                let weight = if generation == 0 { self.phase } else { 1.0 };
-                let share = (weight / weight_left).min(1.0);
-                weight_left -= weight;
+                let own = if generation == 0 { self.phase } else { 1.0 };
+                others -= own;
                 let uniform = (f64::from(point) + 0.5) * IRRATIONALS[generation as usize];
                 let items = if generation + 1 == generations {
                     left
                 } else {
-                    binomial_quantile(left, share, uniform - floor(uniform))
+                    let drawn = Drawn { own, others, item: 1.0 / self.items_per_generation };
+                    drawn.quantile(left, uniform - floor(uniform))
                 };
                 left -= items;
                 items
@@ -154,36 +169,32 @@ impl RowModel {
         self.match_probability[(items as usize).min(self.match_probability.len() - 1)]
     }
 
-    /// The weight of each S on the grid when a generation brings `load` items per row: Poisson's, with values between
-    /// two of the grid shared by both. What is still more crowded counts as the most crowded.
+    /// The weight of each S on the grid when a generation brings `load` items per row; values between two of the grid are
+    /// shared by both. What is still more crowded counts as the most crowded.
     fn weights(&self, load: f64) -> Vec<f64> {
-        let mean = load * (f64::from(self.shape.segments()) - 1.0 + self.phase);
+        let load = load.min(self.items_per_generation);
+        let (mean, items) = (load * self.generations(), self.items_per_generation * self.generations());
         let mut weights = vec![0.0; self.totals.len()];
         let (last_node, last) = (self.totals.len() - 1, self.totals[self.totals.len() - 1]);
-        // Nothing outside of this range counts.
-        let reach = 12.0 * sqrt(mean) + 30.0;
-        let first = (mean - reach).max(0.0);
-        if first >= f64::from(last) {
+        // No need to look at how much more crowded.
+        if mean - 12.0 * sqrt(mean) > f64::from(last) {
             weights[last_node] = 1.0;
             return weights;
         }
-        let (first, end) = (first as u32, last.min((mean + reach) as u32));
-        let mut probability = exp(f64::from(first) * log(mean) - mean - lgamma(f64::from(first) + 1.0));
-        let mut node = self.totals.partition_point(|&total| total <= first) - 1;
-        let mut rest = 1.0;
-        for total in first..end {
-            if total == self.totals[node + 1] {
+        let (first, probabilities) = CellLoad { mean, items }.probabilities();
+        let mut node = self.totals.partition_point(|&total| total as usize <= first) - 1;
+        for (total, probability) in (first as u32..).zip(probabilities) {
+            if node < last_node && total == self.totals[node + 1] {
                 node += 1;
+            }
+            if node == last_node {
+                weights[last_node] += probability;
+                continue;
             }
             let (low, high) = (self.totals[node], self.totals[node + 1]);
             let beyond = f64::from(total - low) / f64::from(high - low);
             weights[node] += probability * (1.0 - beyond);
             weights[node + 1] += probability * beyond;
-            rest -= probability;
-            probability *= mean / f64::from(total + 1);
-        }
-        if end == last {
-            weights[last_node] += rest.max(0.0);
         }
         weights
     }
@@ -259,7 +270,8 @@ impl RowModel {
         let match_probability = |items| self.match_probability(items);
         expectation(&RowRuns {
             required_matches: self.shape.required_matches,
-            load,
+            load: load.min(self.items_per_generation),
+            items_per_generation: self.items_per_generation,
             phase: self.phase,
             match_probability: &match_probability,
         })
@@ -287,24 +299,6 @@ fn dot(weights: &[f64], values: &[f64]) -> f64 {
 /// An exact expectation of something close, times how much larger the wanted one is by a rough estimate of both.
 fn scaled(exact: f64, rough_wanted: f64, rough_close: f64) -> f64 {
     if rough_close > 0.0 { exact * rough_wanted / rough_close } else { exact }
-}
-
-/// The x with P(X < x) <= uniform < P(X <= x) for X ~ Binomial(trials, share).
-fn binomial_quantile(trials: u32, share: f64, uniform: f64) -> u32 {
-    if share >= 1.0 {
-        return trials;
-    }
-    let odds = share / (1.0 - share);
-    let mut probability = exp(f64::from(trials) * log1p(-share));
-    let mut below = 0.0;
-    for x in 0..trials {
-        below += probability;
-        if uniform < below {
-            return x;
-        }
-        probability *= f64::from(trials - x) / f64::from(x + 1) * odds;
-    }
-    trials
 }
 
 /// Square roots of the first 63 primes.
@@ -341,7 +335,7 @@ mod tests {
 
     #[test]
     fn weights_are_a_distribution_with_the_right_mean() {
-        let model = RowModel::new(&shape(5, 10, 64, 2), 1.0, Precision::FINE);
+        let model = RowModel::new(&shape(5, 10, 64, 2), 1.0, f64::INFINITY, Precision::FINE);
         for load in [0.1, 1.0, 1.3, 2.0] {
             let weights = model.weights(load);
             let weighted =
@@ -354,7 +348,7 @@ mod tests {
 
     #[test]
     fn generations_share_the_items_evenly() {
-        let model = RowModel::new(&shape(3, 7, 64, 3), 1.0, Precision::COARSE);
+        let model = RowModel::new(&shape(3, 7, 64, 3), 1.0, f64::INFINITY, Precision::COARSE);
         let mut sums = [0; 10];
         for point in 0..1_000 {
             let loads = model.generation_loads(50, point);
@@ -369,7 +363,7 @@ mod tests {
         for (k, l, row_bytes, parts) in
             [(5, 10, 64, 2), (56, 7, 128, 1), (1, 30, 64, 1), (1, 1, 64, 15), (2, 8, 256, 6)]
         {
-            let model = RowModel::new(&shape(k, l, row_bytes, parts), 1.0, Precision::FINE);
+            let model = RowModel::new(&shape(k, l, row_bytes, parts), 1.0, f64::INFINITY, Precision::FINE);
             let loads = core::iter::successors(Some(0.05), |load| Some(load * 1.5)).take(100);
             let mut before = 0.0;
             for load in loads {
@@ -389,7 +383,7 @@ mod tests {
     fn a_run_of_one_segment_is_a_block() {
         for phase in [1.0, 0.3] {
             let shape = shape(1, 6, 64, 4);
-            let model = RowModel::new(&shape, phase, Precision::FINE);
+            let model = RowModel::new(&shape, phase, f64::INFINITY, Precision::FINE);
             for (age, load) in [(0, 3.0 * phase), (1, 3.0), (6, 3.0)] {
                 let expected =
                     super::super::match_probability(&shape.segment, load, super::super::Cells::Many);
@@ -405,10 +399,110 @@ mod tests {
         for (k, l, row_bytes, parts, load) in [(5, 10, 64, 2, 1.3), (3, 7, 64, 3, 1.9), (2, 8, 256, 6, 8.0)] {
             for phase in [1.0, 0.5] {
                 let shape = shape(k, l, row_bytes, parts);
-                let rate = RowModel::new(&shape, phase, Precision::FINE).rate(load);
-                let by_spreads = RowModel::new(&shape, phase, many).rough_rate(load);
+                let rate = RowModel::new(&shape, phase, f64::INFINITY, Precision::FINE).rate(load);
+                let by_spreads = RowModel::new(&shape, phase, f64::INFINITY, many).rough_rate(load);
                 assert!((rate / by_spreads - 1.0).abs() < 0.02, "{shape} phase {phase}: {rate} {by_spreads}");
             }
+        }
+    }
+
+    /// Splitmix64.
+    fn random(state: &mut u64) -> u64 {
+        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Throws the items of all generations into the rows, again and again, and returns the mean chance that a stranger finds a run
+    /// (if `own` is some generation: an item of that one), and how far, with less than one chance in a million, the
+    /// expectation may be from it: the empirical Bernstein bound of Maurer and Pontil.
+    fn simulated(model: &RowModel, rows: u64, own: Option<usize>, rounds: u32) -> (f64, f64) {
+        let (mut sum, mut squares) = (0.0, 0.0);
+        let mut state = rows;
+        for _ in 0..rounds {
+            // Rows are alike: the first stands for all.
+            let mut throw = |items: f64| {
+                let hits = (0..items as u32).filter(|_| random(&mut state).is_multiple_of(rows));
+                hits.count() as u32
+            };
+            let generations: Vec<u32> = (0..model.shape.segments())
+                .map(|generation| {
+                    throw(model.items_per_generation * if generation == 0 { model.phase } else { 1.0 })
+                })
+                .collect();
+            let loads = model.segment_loads(&generations);
+            let mut matches: Vec<f64> = loads.iter().map(|&items| model.match_probability(items)).collect();
+            if let Some(own) = own {
+                matches[own..].fill(1.0);
+            }
+            let chance = model.any_run(&matches);
+            sum += chance;
+            squares += chance * chance;
+        }
+        let rounds = f64::from(rounds);
+        let (mean, ln) = (sum / rounds, libm::log(2e6));
+        let variance = (squares - sum * mean) / (rounds - 1.0);
+        (mean, sqrt(2.0 * variance * ln / rounds) + 7.0 * ln / (3.0 * (rounds - 1.0)))
+    }
+
+    /// Within the bound and what the spreads leave of doubt. Rows that are taken to be many have another rate.
+    #[test]
+    fn few_rows_have_the_rate_and_the_slack_of_thrown_items() {
+        for (k, l, row_bytes, parts, rows, items_per_generation) in [
+            (2, 3, 64, 2, 2, 8.0),
+            (3, 7, 64, 1, 5, 10.0),
+            (5, 10, 64, 1, 3, 6.0),
+            (2, 8, 256, 2, 4, 24.0),
+            (1, 4, 64, 2, 2, 2.0),
+        ] {
+            for phase in [1.0, 0.5] {
+                let shape = shape(k, l, row_bytes, parts);
+                let load = items_per_generation / rows as f64;
+                let model = RowModel::new(&shape, phase, items_per_generation, Precision::FINE);
+                let (measured, bound) = simulated(&model, rows, None, 300_000);
+                let is_near = |rate: f64| (rate - measured).abs() < bound + 0.002 * rate;
+                let rate = model.rate(load);
+                assert!(
+                    is_near(rate),
+                    "{shape} {rows} rows phase {phase}: {rate}, not {measured} +- {bound}"
+                );
+                let of_many = RowModel::new(&shape, phase, f64::INFINITY, Precision::FINE).rate(load);
+                assert!(!is_near(of_many), "{shape} {rows} rows phase {phase}: {of_many} should be too high");
+                for generation in l + 1..k + l {
+                    let (measured, bound) = simulated(&model, rows, Some(generation as usize), 100_000);
+                    let reported = model.reporting_probability(load, generation);
+                    assert!(
+                        (reported - measured).abs() < bound + 0.008 * reported,
+                        "{shape} {rows} rows phase {phase} generation {generation}: {reported}, not {measured}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_single_row_has_every_item() {
+        let shape = shape(3, 5, 64, 2);
+        let model = RowModel::new(&shape, 1.0, 4.0, Precision::FINE);
+        let matches: Vec<f64> =
+            [4, 8, 12, 12, 12, 12, 12, 12].iter().map(|&items| model.match_probability(items)).collect();
+        for load in [4.0, 4.5] {
+            assert!((model.rate(load) / model.any_run(&matches) - 1.0).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn many_rows_are_the_limit_of_a_finite_number() {
+        for (k, l, row_bytes, parts, load) in [(5, 10, 64, 2, 1.3), (2, 8, 256, 6, 8.0), (1, 9, 128, 6, 3.0)]
+        {
+            let shape = shape(k, l, row_bytes, parts);
+            let rate = |items| RowModel::new(&shape, 1.0, items, Precision::FINE).rate(load);
+            let limit = rate(f64::INFINITY);
+            // Few rows scatter less, by 1/rows; and the limit is met as fast.
+            let [few, more] = [1e3, 1e4].map(|items| 1.0 - rate(items) / limit);
+            assert!(few > 0.0 && (5.0..15.0).contains(&(few / more)), "{shape}: {few} {more}");
+            assert!((rate(1e10) / limit - 1.0).abs() < 1e-7, "{shape}");
         }
     }
 }

@@ -25,18 +25,20 @@ pub(super) fn least_memory(
     max_slack: f64,
     row_bytes: u32,
 ) -> Vec<Dimensions> {
-    let sized = |shape: &Shape, greatest_load: &dyn Fn(f64) -> f64| {
+    let sized = |shape: &Shape, precision, least_rows: &dyn Fn(&RowModel, f64) -> u64| {
         let items_per_generation = window.items_per_generation(shape.window_generations);
         let budget = rate - sizing::hash_collisions(shape, items_per_generation);
         if budget <= 0.0 {
             return None;
         }
-        let rows = ceil(items_per_generation as f64 / greatest_load(budget)).max(1.0) as u64;
-        Dimensions::new(window, *shape, items_per_generation, rows)
+        let model = RowModel::new(shape, 1.0, items_per_generation as f64, precision);
+        let rows = least_rows(&model, budget);
+        Some((Dimensions::new(window, *shape, items_per_generation, rows)?, model))
     };
     let coarsely_sized = |shape: &Shape| {
-        let model = RowModel::new(shape, 1.0, Precision::COARSE);
-        sized(shape, &|rate| roughly_greatest_load(&model, rate))
+        let sized =
+            sized(shape, Precision::COARSE, &|model, rate| rows(model, roughly_greatest_load(model, rate)));
+        sized.map(|(sized, _)| sized)
     };
     let bits_to_match = |l: u32| log2((f64::from(l) + 1.0) / rate);
     let shapes = shapes(request, &window, max_slack, row_bytes, bits_to_match);
@@ -51,11 +53,11 @@ pub(super) fn least_memory(
         {
             break;
         }
-        let model = RowModel::new(&candidate.shape, 1.0, Precision::FINE);
-        let fine = sized(&candidate.shape, &|rate| greatest_load(&model, rate));
-        let better = fine.filter(|fine| found.is_none_or(|found| fine.memory_bytes < found.memory_bytes));
-        found =
-            better.filter(|fine| fine.keeps_slack_by(max_slack, || fine.profile_of_rows(model))).or(found);
+        let Some((fine, model)) = sized(&candidate.shape, Precision::FINE, &least_rows) else { continue };
+        let is_better = found.is_none_or(|found| fine.memory_bytes < found.memory_bytes);
+        if is_better && fine.keeps_slack_by(max_slack, || fine.profile_of_rows(model)) {
+            found = Some(fine);
+        }
     }
     found.into_iter().collect()
 }
@@ -73,7 +75,8 @@ pub(super) fn best_rate(
     let bits_to_match = |_| bits_per_item * core::f64::consts::LN_2 / 2.0;
     let rough_rate = |candidate: &Dimensions| {
         let load = candidate.items_per_generation as f64 / candidate.cells as f64;
-        RowModel::new(&candidate.shape, 1.0, Precision::COARSE).rough_rate(load)
+        let items_per_generation = candidate.items_per_generation as f64;
+        RowModel::new(&candidate.shape, 1.0, items_per_generation, Precision::COARSE).rough_rate(load)
     };
     let fitting =
         shapes(request, &window, max_slack, row_bytes, bits_to_match).into_iter().filter_map(|shape| {
@@ -97,7 +100,7 @@ fn least_npws(candidate: &Dimensions) -> f64 {
     let load = sizing::load(&candidate.shape, candidate.items_per_generation, candidate.cells);
     let next = match candidate.shape.required_matches {
         1 => 0.0,
-        _ => match_probability(&candidate.shape.segment, load, Cells::Many),
+        _ => match_probability(&candidate.shape.segment, load, Cells::Exactly(candidate.cells)),
     };
     (1.0 + next) / f64::from(candidate.shape.window_generations)
 }
@@ -138,11 +141,20 @@ fn shapes(
     parts.flat_map(with_parts).filter(is_worth_a_look).collect()
 }
 
-/// About the most items per row and generation that keep the rate.
+/// The rows that take so much each.
+fn rows(model: &RowModel, load: f64) -> u64 {
+    ceil(model.items_per_generation() / load) as u64
+}
+
+/// About the most items per row and generation that keep the rate; no more than there are.
 fn roughly_greatest_load(model: &RowModel, rate: f64) -> f64 {
-    let (mut low, mut high) = (1e-9, 1.0);
+    let all = model.items_per_generation();
+    let (mut low, mut high) = (1e-9, all.min(1.0));
     while model.rough_rate(high) <= rate {
-        high *= 2.0;
+        if high >= all {
+            return all;
+        }
+        high = all.min(high * 2.0);
     }
     while high / low > 1.0 + 1e-4 {
         let middle = sqrt(low * high);
@@ -151,21 +163,23 @@ fn roughly_greatest_load(model: &RowModel, rate: f64) -> f64 {
     low
 }
 
-/// The most items per row and generation that keep the rate; whatever it returns keeps it.
-fn greatest_load(model: &RowModel, rate: f64) -> f64 {
+/// The least number of rows that keep the rate, to one part in 2000; whatever it returns keeps it.
+fn least_rows(model: &RowModel, rate: f64) -> u64 {
     // The rough rate finds the neighbourhood; the exact one, which takes longer, is then asked a few times.
-    let low = roughly_greatest_load(model, rate);
-    // ln(rate) is almost linear in ln(load), with a slope near the bits to be matched: correct, and correct again.
+    let mut load = roughly_greatest_load(model, rate);
+    // ln(rate) is almost linear in ln(load), with a slope near the bits to be matched: correct, and correct again. It is less
+    // only where a single row will do.
     let slope = {
         let step = 1.02;
-        log(model.rough_rate(low * step) / model.rough_rate(low)) / log(step)
+        log(model.rough_rate(load) / model.rough_rate(load / step)) / log(step)
     };
-    let mut load = low;
     for _ in 0..3 {
-        load *= exp((log(rate) - log(model.rate(load))) / slope).clamp(0.5, 2.0);
+        load *= exp((log(rate) - log(model.rate(load))) / slope.max(1.0)).clamp(0.5, 2.0);
+        load = load.min(model.items_per_generation());
     }
-    while model.rate(load) > rate {
-        load *= 0.9995;
+    let mut rows = rows(model, load);
+    while model.rate(model.items_per_generation() / rows as f64) > rate {
+        rows += 1 + rows / 2_000;
     }
-    load
+    rows
 }
