@@ -91,28 +91,40 @@ pub(super) struct Drawn {
 impl Drawn {
     /// The x with P(X < x) <= uniform < P(X <= x), X being how many of so many items are the generation's own.
     pub(super) fn quantile(&self, items: u32, uniform: f64) -> u32 {
+        // Far below what the points that ask are apart.
+        const NEGLIGIBLE: f64 = 1e-9;
         // Those that the others cannot have; rounding must not add one.
         let least = ceil(f64::from(items) - self.others / self.item - 1e-6).max(0.0) as u32;
-        let step = |x: u32| {
-            let of_others = f64::from(items - x);
-            of_others * (self.own - f64::from(x) * self.item).max(0.0)
-                / (f64::from(x + 1) * (self.others - (of_others - 1.0) * self.item))
-        };
-        let (mut sum, mut weight) = (0.0, 1.0);
-        for x in least..items {
+        // P(X = least) is not known: what it is a part of is summed up first.
+        let mut sum = 0.0;
+        for weight in self.weights(least, items) {
             sum += weight;
-            weight *= step(x);
-        }
-        sum += weight;
-        let (mut left, mut weight) = (uniform * sum, 1.0);
-        for x in least..items {
-            left -= weight;
-            if left < 0.0 {
-                return x;
+            if weight < sum * NEGLIGIBLE {
+                break;
             }
-            weight *= step(x);
         }
-        items
+        let mut left = uniform * sum;
+        let reached = self.weights(least, items).position(|weight| {
+            left -= weight;
+            left < 0.0
+        });
+        reached.map_or(items, |beyond| least + beyond as u32)
+    }
+
+    /// P(X = x) for x from `least` to `items`, in units of the first.
+    fn weights(&self, least: u32, items: u32) -> impl Iterator<Item = f64> {
+        let item = self.item;
+        let (mut x, mut of_others) = (f64::from(least), f64::from(items - least));
+        let mut own = self.own - x * item;
+        let mut others = self.others - (of_others - 1.0) * item;
+        let mut weight = 1.0;
+        (least..=items).map(move |_| {
+            let this = weight;
+            x += 1.0;
+            weight *= of_others * own.max(0.0) / (x * others);
+            (own, others, of_others) = (own - item, others + item, of_others - 1.0);
+            this
+        })
     }
 
     /// From the law for so many items, P(X = 0), P(X = 1), ..., to that for one more: it is the generation's own, or not.
@@ -214,9 +226,9 @@ mod tests {
             let mut law = vec![1.0];
             for items in 0..=f64::min(30.0, items_per_generation * (own + others)) as u32 {
                 let mut below = 0.0;
-                for (x, probability) in law.iter().enumerate().filter(|(_, probability)| **probability > 1e-9)
-                {
-                    for uniform in [below + 1e-6 * probability, below + (1.0 - 1e-6) * probability] {
+                for (x, probability) in law.iter().enumerate() {
+                    let inside = [below + 1e-4 * probability, below + (1.0 - 1e-4) * probability];
+                    for uniform in inside.into_iter().filter(|_| *probability > 1e-4) {
                         assert_eq!(drawn.quantile(items, uniform) as usize, x, "{items} {uniform}");
                     }
                     below += probability;

@@ -4,7 +4,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::accesses::{QueryAccesses, StrangerQuery};
-use super::rows::{Precision, RowModel};
+use super::row_runs::RowRuns;
+use super::rows::RowModel;
 use super::runs::run_probability;
 use super::segment::{Cells, match_probability, part_fill};
 use crate::shape::{Segment, Shape};
@@ -101,19 +102,19 @@ impl Profile {
                 SegmentProbe::single(match_probability(&shape.segment, load_at(age), cells))
             }),
             Segment::Rows { .. } => {
-                let items_per_generation = cells.items(load / k);
-                Self::of_rows(RowModel::new(shape, phase, items_per_generation, Precision::FINE), load / k)
+                let runs = RowRuns::new(shape, phase, cells.items(load / k));
+                Self::of_rows(RowModel::fine(runs), load / k)
             }
         }
     }
 
     /// Rows that take `load` items in a generation, by a model of their shape that is already made.
     pub(crate) fn of_rows(model: RowModel, load: f64) -> Self {
-        let shape = model.shape();
+        let shape = model.runs().shape();
         Self {
             required_matches: shape.required_matches,
             window_generations: shape.window_generations,
-            phase: model.phase(),
+            phase: model.runs().phase(),
             components: model.components(load),
             rows: Some((model, load)),
         }
