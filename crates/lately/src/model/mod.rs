@@ -16,8 +16,10 @@
 
 mod accesses;
 mod bloom;
+mod cell_load;
 mod profile;
-mod row_runs;
+pub(crate) mod row_runs;
+pub(crate) mod row_spreads;
 pub(crate) mod rows;
 mod runs;
 mod segment;

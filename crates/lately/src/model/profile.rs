@@ -4,7 +4,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::accesses::{QueryAccesses, StrangerQuery};
-use super::rows::{Precision, RowModel};
+use super::row_runs::RowRuns;
+use super::rows::RowModel;
 use super::runs::run_probability;
 use super::segment::{Cells, match_probability, part_fill};
 use crate::shape::{Segment, Shape};
@@ -89,7 +90,7 @@ impl Profile {
     /// The exact model: segments that take `load` items per cell until they are no longer written.
     ///
     /// In steady state the segment of age i has been written in i + 1 generations (k at most), the last of them
-    /// complete only to `phase` while it is still being written. Rows are taken to be many.
+    /// complete only to `phase` while it is still being written.
     pub fn exact(shape: &Shape, load: f64, cells: Cells, phase: f64) -> Self {
         let k = f64::from(shape.required_matches);
         let load_at = |age: u32| load * (f64::from(age) + phase).min(k) / k;
@@ -100,17 +101,20 @@ impl Profile {
             Segment::Blocks { .. } => Self::with_gradient(shape, phase, |age| {
                 SegmentProbe::single(match_probability(&shape.segment, load_at(age), cells))
             }),
-            Segment::Rows { .. } => Self::of_rows(RowModel::new(shape, phase, Precision::FINE), load / k),
+            Segment::Rows { .. } => {
+                let runs = RowRuns::new(shape, phase, cells.items(load / k));
+                Self::of_rows(RowModel::fine(runs), load / k)
+            }
         }
     }
 
     /// Rows that take `load` items in a generation, by a model of their shape that is already made.
     pub(crate) fn of_rows(model: RowModel, load: f64) -> Self {
-        let shape = model.shape();
+        let shape = model.runs().shape();
         Self {
             required_matches: shape.required_matches,
             window_generations: shape.window_generations,
-            phase: model.phase(),
+            phase: model.runs().phase(),
             components: model.components(load),
             rows: Some((model, load)),
         }

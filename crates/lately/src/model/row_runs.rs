@@ -1,4 +1,4 @@
-//! The exact expectation of a run of matches in a row of segments that share their load.
+//! The exact expectation of runs of matches in a row of segments that share their load.
 //!
 //! Segments of the ages j to j + m - 1, m <= k, overlap in generations: the next older segment lacks the newest generation
 //! of the one before, on the left, and has one more on the right,
@@ -11,129 +11,251 @@
 //! ```
 //! so the items of a segment are L + R: L, what is still there of the left part, and R, the common part and what has come
 //! on the right. Both change by one generation at a time: of L's items each belongs to the generation that is dropped with
-//! equal chance, and R gains a Poisson number. The expected product of match probabilities is a sum over the paths of
-//! (L, R), step by step.
+//! equal chance, and R gains what falls into the row in one generation. The expected product of match probabilities is a
+//! sum over the paths of (L, R), step by step.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-use libm::{exp, log1p, sqrt};
+use super::cell_load::{CellLoad, Drawn};
+use super::segment::power;
+use crate::shape::{RowShape, Segment, Shape};
 
-/// Rows at one moment.
-pub(super) struct RowRuns<'a> {
-    /// k.
-    pub(super) required_matches: u32,
-    /// Items per row in a complete generation.
-    pub(super) load: f64,
+/// The most items in a segment that probabilities are kept for, if it does not match for certain with fewer.
+const MOST_ITEMS: usize = 4_096;
+
+/// Rows of a shape at one moment, for any number of rows.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RowRuns {
+    shape: Shape,
     /// The share of the newest generation that is complete.
-    pub(super) phase: f64,
-    /// Probability of matching a segment by the number of its items.
-    pub(super) match_probability: &'a dyn Fn(u32) -> f64,
+    phase: f64,
+    /// Items in all rows in a complete generation; infinite where rows are many.
+    items_per_generation: f64,
+    /// Probability of matching a segment by the number of its items; with more items than are here, the last.
+    match_probability: Vec<f64>,
 }
 
-impl RowRuns<'_> {
-    /// Expected number of maximal runs of at least k matching segments, among ages 0 to l + k - 1.
-    pub(super) fn expected_maximal_runs(&self, window_generations: u32) -> f64 {
-        let k = self.required_matches;
-        // From age k + 1 on, no segment of the run or beside it has anything of the incomplete generation 0.
-        let steady = (k + 1).min(window_generations);
-        let young: f64 = (0..steady).map(|age| self.expected_run(age, k, true)).sum();
-        young + f64::from(window_generations + 1 - steady) * self.expected_run(steady, k, true)
+impl RowRuns {
+    /// # Panics
+    /// If the shape is not one of rows.
+    pub(crate) fn new(shape: &Shape, phase: f64, items_per_generation: f64) -> Self {
+        let Segment::Rows { row_bytes, parts } = shape.segment else { panic!("{shape} is not of rows") };
+        let part_bits = f64::from(RowShape { row_bytes, parts, segments: shape.segments() }.part_bits());
+        // Planning makes many of these, and from some hundred items on the rest of a full table would be ones.
+        let (mut match_probability, mut unset) = (vec![0.0], 1.0);
+        while match_probability.len() < MOST_ITEMS && unset > 1e-17 {
+            unset *= 1.0 - 1.0 / part_bits;
+            match_probability.push(power(1.0 - unset, parts));
+        }
+        Self { shape: *shape, phase, items_per_generation, match_probability }
     }
 
-    /// The probability that the segments of ages `first` to `first + length - 1` all match, and if `is_maximal` that
-    /// the next younger one (which has k generations in common with the run's left part only if `length` is k) does not.
-    pub(super) fn expected_run(&self, first: u32, length: u32, is_maximal: bool) -> f64 {
-        let k = self.required_matches;
-        let (first, length, k) = (i64::from(first), i64::from(length), i64::from(k));
-        let common = (first + length - k).max(0)..=first;
-        let left = (first - k + 1).max(0)..(first + length - k).max(0);
+    pub(crate) fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    pub(super) fn phase(&self) -> f64 {
+        self.phase
+    }
+
+    pub(crate) fn items_per_generation(&self) -> f64 {
+        self.items_per_generation
+    }
+
+    /// How many there are, the newest counted as far as it is complete.
+    pub(super) fn generations(&self) -> f64 {
+        f64::from(self.shape.segments()) - 1.0 + self.phase
+    }
+
+    pub(super) fn match_probability(&self, items: usize) -> f64 {
+        self.match_probability[items.min(self.match_probability.len() - 1)]
+    }
+
+    /// Expected number of maximal runs of at least k matching segments, when a generation brings `load` items per row. The
+    /// chance of a run is a little less.
+    ///
+    /// Every run drops, from some step on, what those that begin later drop in the same step. So their paths join:
+    ///
+    /// ```text
+    /// begins at age 0      R gains in every step; there is no L
+    /// at age 0 < j < k     R gains for k - 1 - j steps, which are the same for all j; then generation 0 is dropped; from then on
+    /// at age k or more     R gains and L loses a complete generation in every step
+    /// ```
+    pub(super) fn expected_maximal_runs(&self, load: f64) -> f64 {
+        let (k, l) = (self.shape.required_matches, self.shape.window_generations);
+        let generations = |generations: u32| self.law(load, f64::from(generations));
+        let (one, incomplete) = (generations(1), self.law(load, self.phase));
+        let width = generations(k).len();
+        let (left_of_steady, item) = (generations(k - 1), 1.0 / self.items_per_generation);
+
+        // L of a run beside which the next younger segment, with so many more items, does not match.
+        let beside = |left: &[f64], more: &[f64]| -> Vec<f64> {
+            let matches =
+                |items| more.iter().enumerate().map(move |(a, p)| p * self.match_probability(items + a));
+            left.iter().enumerate().map(|(items, p)| p * (1.0 - matches(items).sum::<f64>())).collect()
+        };
+        let mut begun = vec![0.0; left_of_steady.len()];
+        if l >= k {
+            let later = f64::from(l - k);
+            let [at_k, beyond] = [&incomplete, &one].map(|more| beside(&left_of_steady, more));
+            begun
+                .iter_mut()
+                .zip(at_k.iter().zip(beyond))
+                .for_each(|(begun, (at_k, beyond))| *begun = at_k + later * beyond);
+        }
+        let mut steady = self.paths(&begun, &one, width);
+        let mut young = self.paths(&vec![1.0; left_of_steady.len()], &one, width);
+        let mut youngest = self.paths(&[1.0], &incomplete, width);
+        for step in 1..k {
+            // Complete generations that are left after this step.
+            let others = f64::from(k - 1 - step);
+            let left = self.law(load, others + self.phase);
+            let left_after = self.law(load, others).len();
+            steady.drop_generation(Drawn { own: 1.0, others, item }, left_after);
+            if k - step <= l {
+                let mut joining = young.with_left(&beside(&left, &[1.0]));
+                joining.drop_generation(Drawn { own: self.phase, others, item }, left_after);
+                steady.add(&joining);
+            }
+            let reach = generations(step + 1).len();
+            for paths in [&mut steady, &mut young, &mut youngest] {
+                self.gain_generation(paths, &one, reach);
+            }
+        }
+        steady.sum() + youngest.sum()
+    }
+
+    /// The probability that the segments of ages `first` to `first + length - 1`, at most k + 1 of them, all match.
+    pub(super) fn expected_run(&self, load: f64, first: u32, length: u32) -> f64 {
+        let (first, length, k) =
+            (i64::from(first), i64::from(length), i64::from(self.shape.required_matches));
         let weight_of = |generation: i64| if generation == 0 { self.phase } else { 1.0 };
-        let load_of =
-            |generations: &mut dyn Iterator<Item = i64>| self.load * generations.map(weight_of).sum::<f64>();
-
-        let left_load = load_of(&mut left.clone());
-        let right_load = self.load * (length - 1) as f64;
-        let common_load = load_of(&mut common.clone());
-        let (left_most, right_most) = (most(left_load), most(common_load + right_load));
-        let matches: Vec<f64> = (0..=(left_most + right_most) as u32).map(self.match_probability).collect();
-
-        // paths[l][r]: the probability of having come to L = l and R = r with all segments so far matching.
-        let left_weights = poisson(left_load, left_most);
-        let right_weights = poisson(common_load, right_most);
-        let newer = (is_maximal && first > 0).then(|| {
-            let load = if first >= k { self.load * weight_of(first - k) } else { 0.0 };
-            let weights = poisson(load, most(load));
-            let match_of = |l: usize| (self.match_probability)(l as u32);
-            (0..=left_most)
-                .map(|l| 1.0 - weights.iter().enumerate().map(|(a, w)| w * match_of(l + a)).sum::<f64>())
-                .collect::<Vec<f64>>()
-        });
-        let mut paths: Vec<Vec<f64>> = (0..=left_most)
-            .map(|l| {
-                let weight = left_weights[l] * newer.as_ref().map_or(1.0, |newer| newer[l]);
-                (0..=right_most).map(|r| weight * right_weights[r] * matches[l + r]).collect()
-            })
-            .collect();
-
-        let mut weight_left: f64 = left.clone().map(weight_of).sum();
-        let gained = poisson(self.load, most(self.load));
-        for age in first..first + length - 1 {
-            let dropped = age - k + 1;
+        let left = (first - k + 1).max(0)..(first + length - k).max(0);
+        let mut others: f64 = left.clone().map(weight_of).sum();
+        let mut right: f64 = (left.end..=first).map(weight_of).sum();
+        let width = self.law(load, right + (length - 1) as f64).len();
+        let one = self.law(load, 1.0);
+        let mut paths = self.paths(&self.law(load, others), &self.law(load, right), width);
+        for age in first + 1..first + length {
+            let dropped = age - k;
             if left.contains(&dropped) {
-                drop_generation(&mut paths, (weight_of(dropped) / weight_left).min(1.0));
-                weight_left -= weight_of(dropped);
+                let own = weight_of(dropped);
+                others = (others - own).max(0.0);
+                let dropped = Drawn { own, others, item: 1.0 / self.items_per_generation };
+                paths.drop_generation(dropped, self.law(load, others).len());
             }
-            for (l, of_left) in paths.iter_mut().enumerate() {
-                gain_generation(of_left, &gained);
-                of_left.iter_mut().enumerate().for_each(|(r, path)| *path *= matches[l + r]);
+            right += 1.0;
+            self.gain_generation(&mut paths, &one, self.law(load, right).len());
+        }
+        paths.sum()
+    }
+
+    /// The law of what so many generations bring to a row.
+    fn law(&self, load: f64, generations: f64) -> Vec<f64> {
+        let load = load.min(self.items_per_generation);
+        CellLoad { mean: load * generations, items: self.items_per_generation * generations }
+            .probabilities_from_zero()
+    }
+
+    /// The paths of a first segment that matches.
+    fn paths(&self, left: &[f64], right: &[f64], width: usize) -> Paths {
+        let mut table = vec![0.0; left.len() * width];
+        for (l, (of_left, weight)) in table.chunks_exact_mut(width).zip(left).enumerate() {
+            for (r, (path, probability)) in of_left.iter_mut().zip(right).enumerate() {
+                *path = weight * probability * self.match_probability(l + r);
             }
         }
-        paths.iter().flatten().sum()
+        Paths { table, width, reach: right.len() }
+    }
+
+    /// R gains a generation's items, and the next segment matches. From `reach` on, R is negligible.
+    fn gain_generation(&self, paths: &mut Paths, gained: &[f64], reach: usize) {
+        let lefts = paths.table.len() / paths.width;
+        let matches: Vec<f64> = (0..lefts + reach).map(|items| self.match_probability(items)).collect();
+        let mut before = vec![0.0; reach];
+        for (l, of_left) in paths.table.chunks_exact_mut(paths.width).enumerate() {
+            let of_left = &mut of_left[..reach];
+            before.copy_from_slice(of_left);
+            of_left.fill(0.0);
+            // For each number gained, all of R at once: the sums are those of a loop over R, by vectors.
+            for (gain, probability) in gained.iter().enumerate().take(reach) {
+                let from = &before[..paths.reach.min(reach)];
+                of_left[gain..].iter_mut().zip(from).for_each(|(after, path)| *after += probability * path);
+            }
+            of_left.iter_mut().zip(&matches[l..]).for_each(|(path, matches)| *path *= matches);
+        }
+        paths.reach = reach;
     }
 }
 
-/// More items than a Poisson number of this mean ever counts.
-fn most(mean: f64) -> usize {
-    (mean + 8.0 * sqrt(mean) + 8.0) as usize
+/// The probabilities of having come to L = l and R = r with all segments so far matching, at l * width + r. From `reach` on, R
+/// has not come to it yet.
+struct Paths {
+    table: Vec<f64>,
+    width: usize,
+    reach: usize,
 }
 
-fn poisson(mean: f64, most: usize) -> Vec<f64> {
-    let mut weight = exp(-mean);
-    (1..=most + 1)
-        .map(|next| {
-            let this = weight;
-            weight *= mean / next as f64;
-            this
-        })
-        .collect()
-}
+impl Paths {
+    fn sum(&self) -> f64 {
+        self.table.iter().sum()
+    }
 
-/// Each item of L stays with the same chance.
-fn drop_generation(paths: &mut Vec<Vec<f64>>, share: f64) {
-    let width = paths[0].len();
-    let mut after = vec![vec![0.0; width]; paths.len()];
-    for (l, of_left) in paths.iter().enumerate() {
-        // P(d of l are dropped), from d = 0 up.
-        let mut weight = if share < 1.0 { exp(l as f64 * log1p(-share)) } else { 0.0 };
-        for d in 0..=l {
-            if share >= 1.0 {
-                weight = if d == l { 1.0 } else { 0.0 };
+    /// The same, with every L times its weight; none beyond.
+    fn with_left(&self, weights: &[f64]) -> Self {
+        let of_left = self.table.chunks_exact(self.width).zip(weights);
+        let table =
+            of_left.flat_map(|(of_left, weight)| of_left.iter().map(move |path| weight * path)).collect();
+        Self { table, width: self.width, reach: self.reach }
+    }
+
+    fn add(&mut self, others: &Self) {
+        self.table.iter_mut().zip(&others.table).for_each(|(path, other)| *path += other);
+    }
+
+    /// L loses the items that are of the dropped generation. From `left` on, L is negligible then.
+    fn drop_generation(&mut self, dropped: Drawn, left: usize) {
+        let mut law = vec![1.0];
+        for l in 0..self.table.len() / self.width {
+            // The paths of smaller L have lost theirs already, and gain what these lose.
+            let (smaller, of_left) = self.table.split_at_mut(l * self.width);
+            let of_left = &mut of_left[..self.reach];
+            for (after, probability) in smaller.chunks_exact_mut(self.width).rev().zip(&law[1..]) {
+                after.iter_mut().zip(&*of_left).for_each(|(after, path)| *after += probability * path);
             }
-            after[l - d].iter_mut().zip(of_left).for_each(|(after, path)| *after += weight * path);
-            weight *= (l - d) as f64 / (d + 1) as f64 * (share / (1.0 - share));
+            of_left.iter_mut().for_each(|path| *path *= law[0]);
+            dropped.draw_one_more(&mut law);
+        }
+        self.table.truncate(left * self.width);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A maximal run is a run without the next younger segment: two plain expectations, one run at a time.
+    #[test]
+    fn joined_paths_are_those_of_all_runs() {
+        for (k, l, row_bytes, parts) in
+            [(1, 6, 64, 4), (2, 1, 64, 3), (5, 10, 64, 2), (6, 3, 64, 2), (2, 8, 256, 6)]
+        {
+            let segment = Segment::Rows { row_bytes, parts };
+            let shape = Shape { required_matches: k, window_generations: l, segment };
+            for (phase, items, load) in
+                [(1.0, f64::INFINITY, 2.0), (0.5, f64::INFINITY, 1.3), (1.0, 6.0, 2.0), (0.5, 12.0, 4.0)]
+            {
+                let runs = RowRuns::new(&shape, phase, items);
+                let run = |first, length| runs.expected_run(load, first, length);
+                let one_by_one: f64 =
+                    run(0, k) + (1..=l).map(|age| run(age, k) - run(age - 1, k + 1)).sum::<f64>();
+                let joined = runs.expected_maximal_runs(load);
+                assert!(
+                    (joined / one_by_one - 1.0).abs() < 1e-9,
+                    "{shape} phase {phase}: {joined} {one_by_one}"
+                );
+            }
         }
     }
-    *paths = after;
-}
-
-/// R gains a Poisson number of items; what would exceed the table is negligible and dropped.
-///
-/// For each number gained, all of R at once: the sums are those of a loop over R, in the same order, by vectors.
-fn gain_generation(of_left: &mut Vec<f64>, gained: &[f64]) {
-    let mut after = vec![0.0; of_left.len()];
-    for (gain, weight) in gained.iter().enumerate().take(of_left.len()) {
-        after[gain..].iter_mut().zip(&*of_left).for_each(|(after, path)| *after += weight * path);
-    }
-    *of_left = after;
 }

@@ -4,6 +4,7 @@ use core::f64::consts::LN_2;
 
 use libm::{exp, expm1, floor, log, log1p};
 
+use super::cell_load::{CellLoad, NEGLIGIBLE};
 use crate::shape::{RowShape, Segment};
 
 /// How many cells a segment has: a number, or so many that the number no longer matters.
@@ -21,6 +22,14 @@ impl Cells {
         match self {
             Self::Many => -1.0,
             Self::Exactly(cells) => cells as f64 * log1p(-1.0 / cells as f64),
+        }
+    }
+
+    /// The items that make so many per cell.
+    pub(super) fn items(self, load: f64) -> f64 {
+        match self {
+            Self::Many => f64::INFINITY,
+            Self::Exactly(cells) => load * cells as f64,
         }
     }
 }
@@ -91,17 +100,12 @@ fn missed_by_one_item(segment: &Segment) -> f64 {
 /// E[(1 - missed^J)^bits] over a block's load J: Poisson(load), or Binomial(items, 1/cells) where the items are the
 /// load times the cells.
 ///
-/// Summed outwards from the mode until the terms no longer count, each weight from its neighbour by the ratio
-/// P(J = j + 1) / P(J = j), and divided by the sum of the weights.
+/// Summed outwards from the mode until the terms no longer count, and divided by the sum of the weights.
 fn block_mixture(load: f64, cells: Cells, missed: f64, bits: u32) -> f64 {
-    const NEGLIGIBLE: f64 = 1e-18;
-    let (items, odds) = match cells {
-        Cells::Exactly(1) => return power(-expm1(load * log(missed)), bits),
-        Cells::Exactly(cells) => (load * cells as f64, 1.0 / (cells as f64 - 1.0)),
-        Cells::Many => (f64::INFINITY, 0.0),
-    };
-    let ratio =
-        |j: f64| if items.is_finite() { (items - j).max(0.0) / (j + 1.0) * odds } else { load / (j + 1.0) };
+    let law = CellLoad { mean: load, items: cells.items(load) };
+    if law.is_certain() {
+        return power(-expm1(load * log(missed)), bits);
+    }
     let mode = floor(load);
     let unset_at_mode = exp(mode * log(missed));
 
@@ -109,7 +113,7 @@ fn block_mixture(load: f64, cells: Cells, missed: f64, bits: u32) -> f64 {
     let mut total = power(1.0 - unset_at_mode, bits);
     let (mut weight, mut unset, mut j) = (1.0, unset_at_mode, mode);
     while weight > NEGLIGIBLE {
-        weight *= ratio(j);
+        weight *= law.step(j);
         unset *= missed;
         j += 1.0;
         weights += weight;
@@ -117,7 +121,7 @@ fn block_mixture(load: f64, cells: Cells, missed: f64, bits: u32) -> f64 {
     }
     (weight, unset, j) = (1.0, unset_at_mode, mode);
     while j > 0.0 && weight > NEGLIGIBLE {
-        weight /= ratio(j - 1.0);
+        weight /= law.step(j - 1.0);
         unset /= missed;
         j -= 1.0;
         weights += weight;

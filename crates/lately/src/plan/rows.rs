@@ -3,19 +3,22 @@
 //! A row has room for a fixed number of parts, so b decides k + l, and only k is left to choose. A coarse model ranks the
 //! shapes, the fine one sizes the best of them.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use libm::{ceil, exp, log, log2, sqrt};
+use libm::{ceil, exp, log, log2};
 
 use super::search::{most_cells, most_generations};
-use super::{Dimensions, Request, sizing};
-use crate::model::rows::{Precision, RowModel};
+use super::{Dimensions, MIN_RATE, Request, sizing};
+use crate::model::row_runs::RowRuns;
+use crate::model::row_spreads::Spreads;
+use crate::model::rows::{RowModel, coarse_spreads};
 use crate::model::{Cells, match_probability};
 use crate::shape::{Segment, Shape, parts_per_row};
 use crate::window::Window;
 
-/// Coarse memories this close to the best may turn out best.
-const COARSE_ERROR: f64 = 1.04;
+/// Coarse memories this close to the least may turn out less, and those of one row more.
+const COARSE_ERROR: f64 = 1.005;
 
 /// The least memory for the rate, if any shape keeps the slack.
 pub(super) fn least_memory(
@@ -25,39 +28,181 @@ pub(super) fn least_memory(
     max_slack: f64,
     row_bytes: u32,
 ) -> Vec<Dimensions> {
-    let sized = |shape: &Shape, greatest_load: &dyn Fn(f64) -> f64| {
+    let needed_bits = |l: u32| log2((f64::from(l) + 1.0) / rate);
+    let mut models = CoarseModels::default();
+    let mut candidates: Vec<Candidate> = Vec::new();
+    let mut segment_load = 10.0;
+    for shape in shapes(request, &window, max_slack, row_bytes, needed_bits) {
+        candidates.extend(Candidate::new(window, &shape, rate, segment_load, &mut models));
+        // A segment's load is much the same for all shapes.
+        if let Some(last) = candidates.last() {
+            segment_load = last.load * f64::from(last.rough.shape.required_matches);
+        }
+    }
+    candidates.retain(|candidate| {
+        let roomy = candidate.with_rows(with_room_for_slack(candidate.rough.cells));
+        roomy.is_some_and(|roomy| least_npws(&roomy) <= max_slack)
+    });
+    candidates.sort_by_key(|candidate| candidate.rough.memory_bytes);
+    // The same of rough memories: few spreads know little of what seldom happens.
+    let rough_error = (1.0 - 0.006 * log2(rate)).max(1.04);
+    let mut found: Option<Dimensions> = None;
+    for candidate in candidates {
+        let may_be_less = |size: &Dimensions, error: f64| {
+            let memory_bytes = size.memory_bytes - u64::from(row_bytes);
+            found.is_none_or(|found| memory_bytes as f64 <= found.memory_bytes as f64 * error)
+        };
+        if !may_be_less(&candidate.rough, rough_error) {
+            break;
+        }
+        if !candidate.coarsely_sized().is_some_and(|coarse| may_be_less(&coarse, COARSE_ERROR)) {
+            continue;
+        }
+        let Some((fine, model)) = candidate.finely_sized() else { continue };
+        let most_rows = found.map_or(u64::MAX, |found| most_cells(&fine.shape, found.memory_bytes - 1));
+        found = candidate.keeping_slack(max_slack, fine.cells, most_rows, &model).or(found);
+    }
+    found.into_iter().collect()
+}
+
+/// The most rows that are tried where the least for the rate break the slack: emptier ones have a little less of it.
+fn with_room_for_slack(rows: u64) -> u64 {
+    rows.saturating_add(rows / 10 + 1)
+}
+
+/// Coarse models of shapes. Those with the same number of segments have their spreads in common.
+#[derive(Default)]
+struct CoarseModels {
+    spreads: BTreeMap<u32, Vec<Spreads>>,
+}
+
+impl CoarseModels {
+    fn of(&mut self, shape: &Shape, items_per_generation: u64) -> RowModel {
+        let spreads =
+            self.spreads.entry(shape.segments()).or_insert_with_key(|&segments| coarse_spreads(segments));
+        RowModel::new(RowRuns::new(shape, 1.0, items_per_generation as f64), &*spreads)
+    }
+}
+
+/// A shape with about as many rows as the rate takes.
+struct Candidate {
+    /// By the spreads of the coarse model alone.
+    rough: Dimensions,
+    model: RowModel,
+    /// What is left of the rate beside hash collisions.
+    budget: f64,
+    /// Items per row and generation.
+    load: f64,
+    /// By what power of the load the rate grows.
+    slope: f64,
+}
+
+impl Candidate {
+    /// `segment_load` is a guess of what a segment takes until it is no longer written.
+    fn new(
+        window: Window,
+        shape: &Shape,
+        rate: f64,
+        segment_load: f64,
+        models: &mut CoarseModels,
+    ) -> Option<Self> {
         let items_per_generation = window.items_per_generation(shape.window_generations);
         let budget = rate - sizing::hash_collisions(shape, items_per_generation);
         if budget <= 0.0 {
             return None;
         }
-        let rows = ceil(items_per_generation as f64 / greatest_load(budget)).max(1.0) as u64;
-        Dimensions::new(window, *shape, items_per_generation, rows)
-    };
-    let coarsely_sized = |shape: &Shape| {
-        let model = RowModel::new(shape, 1.0, Precision::COARSE);
-        sized(shape, &|rate| roughly_greatest_load(&model, rate))
-    };
-    let bits_to_match = |l: u32| log2((f64::from(l) + 1.0) / rate);
-    let shapes = shapes(request, &window, max_slack, row_bytes, bits_to_match);
-    let mut coarse: Vec<Dimensions> = shapes.iter().filter_map(coarsely_sized).collect();
-    coarse.sort_by_key(|candidate| candidate.memory_bytes);
-    let mut found: Option<Dimensions> = None;
-    for candidate in coarse {
-        if least_npws(&candidate) > max_slack {
-            continue;
+        let model = models.of(shape, items_per_generation);
+        let (k, all) = (f64::from(shape.required_matches), items_per_generation as f64);
+        let slope = 0.5 * f64::from(bits_to_match(shape));
+        let (load, slope) =
+            greatest_load(segment_load / k, all, slope, |load| log(model.rough_rate(load) / budget));
+        let rough = Dimensions::new(window, *shape, items_per_generation, ceil(all / load) as u64)?;
+        Some(Self { rough, model, budget, load, slope })
+    }
+
+    /// By the coarse model's rate, which is better than that of its spreads alone: looked at once, and corrected.
+    fn coarsely_sized(&self) -> Option<Dimensions> {
+        self.with_load(self.load * exp(-self.excess(&self.model, self.load) / self.slope))
+    }
+
+    /// By a fine model, which is returned as well. These dimensions keep the rate.
+    fn finely_sized(&self) -> Option<(Dimensions, RowModel)> {
+        let model = RowModel::fine(self.model.runs().clone());
+        let (load, _) = greatest_load(self.load, self.items_per_generation(), self.slope, |load| {
+            self.excess(&model, load)
+        });
+        let mut fine = self.with_load(load)?;
+        while self.excess(&model, self.items_per_generation() / fine.cells as f64) > 0.0 {
+            fine = self.with_rows(fine.cells + 1 + fine.cells / 10_000)?;
         }
-        if found.is_some_and(|found| candidate.memory_bytes as f64 > found.memory_bytes as f64 * COARSE_ERROR)
-        {
+        Some((fine, model))
+    }
+
+    /// With the fewest rows, of those from `least` to `most`, that keep the slack, to one part in 200.
+    fn keeping_slack(&self, max_slack: f64, least: u64, most: u64, model: &RowModel) -> Option<Dimensions> {
+        /// More than emptier rows can make up for.
+        const FAR: f64 = 1.05;
+        if most < least {
+            return None;
+        }
+        let fewest = self.with_rows(least)?;
+        if max_slack.is_infinite() {
+            return Some(fewest);
+        }
+        let slack = |size: &Dimensions| size.npws_of(&size.profile_of_rows(model.clone()));
+        let slack_of_fewest = slack(&fewest);
+        if slack_of_fewest <= max_slack || slack_of_fewest > max_slack * FAR {
+            return (slack_of_fewest <= max_slack).then_some(fewest);
+        }
+        let keeping = |rows: u64| self.with_rows(rows).filter(|size| slack(size) <= max_slack);
+        let (mut low, mut found) = (least, keeping(with_room_for_slack(least).min(most))?);
+        while found.cells - low > 1 + low / 200 {
+            let middle = low.midpoint(found.cells);
+            match keeping(middle) {
+                Some(size) => found = size,
+                None => low = middle,
+            }
+        }
+        Some(found)
+    }
+
+    fn items_per_generation(&self) -> f64 {
+        self.rough.items_per_generation as f64
+    }
+
+    fn with_load(&self, load: f64) -> Option<Dimensions> {
+        self.with_rows(ceil(self.items_per_generation() / load).max(1.0) as u64)
+    }
+
+    fn with_rows(&self, rows: u64) -> Option<Dimensions> {
+        Dimensions::new(self.rough.window, self.rough.shape, self.rough.items_per_generation, rows)
+    }
+
+    /// ln of what the rate is too high by.
+    fn excess(&self, model: &RowModel, load: f64) -> f64 {
+        log(model.rate(load) / self.budget)
+    }
+}
+
+/// The most items per row and generation that keep the rate, and no more than `all`: where `excess`, ln of what the rate is too
+/// high by, is about zero, and rather less. It is almost linear in ln(load), and that slope is returned as well.
+fn greatest_load(guess: f64, all: f64, mut slope: f64, excess: impl Fn(f64) -> f64) -> (f64, f64) {
+    const CLOSE: f64 = 1e-3;
+    const MOST_ROUNDS: u32 = 40;
+    let mut load = guess.min(all);
+    let mut too_high = excess(load);
+    for _ in 0..MOST_ROUNDS {
+        if too_high.abs() < CLOSE || too_high < 0.0 && load >= all {
             break;
         }
-        let model = RowModel::new(&candidate.shape, 1.0, Precision::FINE);
-        let fine = sized(&candidate.shape, &|rate| greatest_load(&model, rate));
-        let better = fine.filter(|fine| found.is_none_or(|found| fine.memory_bytes < found.memory_bytes));
-        found =
-            better.filter(|fine| fine.keeps_slack_by(max_slack, || fine.profile_of_rows(model))).or(found);
+        let next = all.min(load * exp(-too_high / slope).clamp(0.5, 2.0));
+        let next_too_high = excess(next);
+        let between = (next_too_high - too_high) / log(next / load);
+        slope = if between.is_finite() { between.clamp(0.5, 200.0) } else { slope };
+        (load, too_high) = (next, next_too_high);
     }
-    found.into_iter().collect()
+    // The rest of the way, and a hair more.
+    (all.min(load * exp(-(too_high + 1e-5) / slope)), slope)
 }
 
 /// The least rate that fits into the memory, if any shape keeps the slack.
@@ -70,13 +215,15 @@ pub(super) fn best_rate(
 ) -> Option<Dimensions> {
     let bits_per_item = max_memory as f64 * 8.0 / window.items() as f64;
     // Rows need about twice a Bloom filter's bits: crowded rows, and the generations beyond the window.
-    let bits_to_match = |_| bits_per_item * core::f64::consts::LN_2 / 2.0;
-    let rough_rate = |candidate: &Dimensions| {
+    // More than the least useful rate takes are none the better.
+    let needed_bits = |_| (bits_per_item * core::f64::consts::LN_2 / 2.0).min(-log2(MIN_RATE));
+    let mut models = CoarseModels::default();
+    let mut rough_rate = |candidate: &Dimensions| {
         let load = candidate.items_per_generation as f64 / candidate.cells as f64;
-        RowModel::new(&candidate.shape, 1.0, Precision::COARSE).rough_rate(load)
+        models.of(&candidate.shape, candidate.items_per_generation).rough_rate(load)
     };
     let fitting =
-        shapes(request, &window, max_slack, row_bytes, bits_to_match).into_iter().filter_map(|shape| {
+        shapes(request, &window, max_slack, row_bytes, needed_bits).into_iter().filter_map(|shape| {
             let items_per_generation = window.items_per_generation(shape.window_generations);
             let rows = most_cells(&shape, max_memory);
             let candidate =
@@ -94,12 +241,20 @@ pub(super) fn best_rate(
 
 /// Less than the slack is, and soon computed: one generation for certain, and the chance part of the next.
 fn least_npws(candidate: &Dimensions) -> f64 {
-    let load = sizing::load(&candidate.shape, candidate.items_per_generation, candidate.cells);
-    let next = match candidate.shape.required_matches {
+    let (k, l) = (candidate.shape.required_matches, candidate.shape.window_generations);
+    // The segment of age l.
+    let load = f64::from(k.min(l + 1)) * candidate.items_per_generation as f64 / candidate.cells as f64;
+    let next = match k {
         1 => 0.0,
-        _ => match_probability(&candidate.shape.segment, load, Cells::Many),
+        _ => match_probability(&candidate.shape.segment, load, Cells::Exactly(candidate.cells)),
     };
-    (1.0 + next) / f64::from(candidate.shape.window_generations)
+    (1.0 + next) / f64::from(l)
+}
+
+/// How many bits of an item a run of k segments matches.
+fn bits_to_match(shape: &Shape) -> u32 {
+    let Segment::Rows { parts, .. } = shape.segment else { return 0 };
+    shape.required_matches * parts
 }
 
 /// The shapes worth a look: rows used to the full, unless the window has too few generations for that, and an item's
@@ -109,7 +264,7 @@ fn shapes(
     window: &Window,
     max_slack: f64,
     row_bytes: u32,
-    bits_to_match: impl Fn(u32) -> f64,
+    needed_bits: impl Fn(u32) -> f64,
 ) -> Vec<Shape> {
     let all_parts = parts_per_row(row_bytes);
     let parts = match request.segment {
@@ -127,45 +282,12 @@ fn shapes(
         })
     };
     let is_worth_a_look = |shape: &Shape| {
-        let Segment::Rows { parts, .. } = shape.segment else { return false };
-        let matched = f64::from(shape.required_matches * parts);
-        let needed = bits_to_match(shape.window_generations);
+        let matched = f64::from(bits_to_match(shape));
+        let needed = needed_bits(shape.window_generations);
         let chosen_for_us = request.shape.is_none() && request.segment.is_none();
         shape.check().is_ok()
             && 1.0 / f64::from(shape.window_generations) <= max_slack
             && (!chosen_for_us || (0.6 * needed..=1.6 * needed + 2.0).contains(&matched))
     };
     parts.flat_map(with_parts).filter(is_worth_a_look).collect()
-}
-
-/// About the most items per row and generation that keep the rate.
-fn roughly_greatest_load(model: &RowModel, rate: f64) -> f64 {
-    let (mut low, mut high) = (1e-9, 1.0);
-    while model.rough_rate(high) <= rate {
-        high *= 2.0;
-    }
-    while high / low > 1.0 + 1e-4 {
-        let middle = sqrt(low * high);
-        if model.rough_rate(middle) <= rate { low = middle } else { high = middle }
-    }
-    low
-}
-
-/// The most items per row and generation that keep the rate; whatever it returns keeps it.
-fn greatest_load(model: &RowModel, rate: f64) -> f64 {
-    // The rough rate finds the neighbourhood; the exact one, which takes longer, is then asked a few times.
-    let low = roughly_greatest_load(model, rate);
-    // ln(rate) is almost linear in ln(load), with a slope near the bits to be matched: correct, and correct again.
-    let slope = {
-        let step = 1.02;
-        log(model.rough_rate(low * step) / model.rough_rate(low)) / log(step)
-    };
-    let mut load = low;
-    for _ in 0..3 {
-        load *= exp((log(rate) - log(model.rate(load))) / slope).clamp(0.5, 2.0);
-    }
-    while model.rate(load) > rate {
-        load *= 0.9995;
-    }
-    load
 }

@@ -119,7 +119,7 @@ fn least_memory_of_group(
         let items_per_generation = window.items_per_generation(l);
         let bits_to_match = log2((f64::from(l) + 1.0) / rate);
         let affordable = if least == u64::MAX { MAX_WINDOW * 64 } else { (least as f64 * RIPPLE) as u64 };
-        let before = found.len();
+        let mut is_near = found.is_empty();
         for segment in request.segments(group, k, bits_to_match) {
             let shape = Shape { required_matches: k, window_generations: l, segment };
             let most = most_cells(&shape, affordable);
@@ -127,12 +127,16 @@ fn least_memory_of_group(
             let cells = cells.and_then(|cells| sizing::fill_words(&segment, cells));
             let candidate =
                 cells.and_then(|cells| Dimensions::new(window, shape, items_per_generation, cells));
-            if let Some(candidate) = candidate.filter(|candidate| candidate.keeps_slack(max_slack)) {
+            is_near |= candidate.is_some();
+            // The slack takes long, and is of interest only for what would be kept.
+            let is_equal = |candidate: &Dimensions| is_equal_memory(candidate.memory_bytes, least);
+            let kept = candidate.filter(is_equal).filter(|candidate| candidate.keeps_slack(max_slack));
+            if let Some(candidate) = kept {
                 found.push(candidate);
                 least = least.min(candidate.memory_bytes);
             }
         }
-        without_find = if found.len() > before || found.is_empty() { 0 } else { without_find + 1 };
+        without_find = if is_near { 0 } else { without_find + 1 };
         if without_find == PATIENCE {
             break;
         }

@@ -35,6 +35,10 @@ pub(super) fn worst_rate(shape: &Shape, items_per_generation: u64, cells: u64) -
 /// enough. Whatever it returns keeps the rate.
 pub(super) fn least_cells(shape: &Shape, items_per_generation: u64, rate: f64, most: u64) -> Option<u64> {
     let excess = |cells: u64| log(worst_rate(shape, items_per_generation, cells).max(1e-300)) - log(rate);
+    // Most shapes of a search are not worth more than this.
+    if worst_rate(shape, items_per_generation, most.max(1)) > rate {
+        return None;
+    }
     // Enclose the root, from the half-full design outwards: `low` breaks the rate, `high` keeps it.
     let half_full = load(shape, items_per_generation, 1) / half_full_load(&shape.segment);
     let mut high = (half_full as u64).clamp(1, most.max(1));

@@ -1,0 +1,240 @@
+//! How many items fall into one cell, and to which generation they belong.
+//!
+//! Of N items each falls into a given cell with the same chance: Binomial(N, mean / N), or Poisson(mean) in the limit. Both
+//! have the same step from one number to the next,
+//!
+//! ```text
+//! P(j + 1) / P(j) = mean (1 - j / N) / ((j + 1) (1 - mean / N))
+//! ```
+//! and so N may be infinite, and many items need no code of their own. In the same way, the items of a cell are drawn from all those of
+//! some generations, and belong to one of them by the hypergeometric law, or the binomial one in the limit: here generations
+//! are measured in generations, and an item is 1/g of one, or 0.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use libm::{ceil, floor, round};
+
+/// What is less likely than this, beside the most likely, does not count.
+pub(super) const NEGLIGIBLE: f64 = 1e-18;
+
+/// The law of a cell's load.
+#[derive(Clone, Copy)]
+pub(super) struct CellLoad {
+    /// Expected items in the cell.
+    pub(super) mean: f64,
+    /// Items in all cells; infinite where cells are many.
+    pub(super) items: f64,
+}
+
+impl CellLoad {
+    /// If so: every item is in this cell, the only one.
+    pub(super) fn is_certain(&self) -> bool {
+        self.mean >= self.items
+    }
+
+    /// P(j + 1) / P(j), for a law that is not certain.
+    pub(super) fn step(&self, j: f64) -> f64 {
+        self.mean * (1.0 - j / self.items).max(0.0) / ((j + 1.0) * (1.0 - self.mean / self.items))
+    }
+
+    /// The least load that counts, and the probabilities of it and of those that follow.
+    pub(super) fn probabilities(&self) -> (usize, Vec<f64>) {
+        if self.mean <= 0.0 {
+            return (0, vec![1.0]);
+        }
+        if self.is_certain() {
+            return (round(self.items) as usize, vec![1.0]);
+        }
+        // Outwards from the mode, as far as it counts, and then divided by the sum.
+        let mode = floor(self.mean);
+        let (mut weight, mut j) = (1.0, mode);
+        let mut probabilities = Vec::new();
+        while j > 0.0 && weight > NEGLIGIBLE {
+            j -= 1.0;
+            weight /= self.step(j);
+            probabilities.push(weight);
+        }
+        let first = j as usize;
+        probabilities.reverse();
+        (weight, j) = (1.0, mode);
+        while weight > NEGLIGIBLE {
+            probabilities.push(weight);
+            weight *= self.step(j);
+            j += 1.0;
+        }
+        let sum: f64 = probabilities.iter().sum();
+        probabilities.iter_mut().for_each(|probability| *probability /= sum);
+        (first, probabilities)
+    }
+
+    /// The probabilities of all loads from 0 to the largest that counts.
+    pub(super) fn probabilities_from_zero(&self) -> Vec<f64> {
+        let (first, probabilities) = self.probabilities();
+        let mut all = vec![0.0; first];
+        all.extend(probabilities);
+        all
+    }
+}
+
+/// Items drawn from a generation and from others, all equally likely.
+#[derive(Clone, Copy)]
+pub(super) struct Drawn {
+    /// What there is of the generation, in generations.
+    pub(super) own: f64,
+    /// What there is of the others.
+    pub(super) others: f64,
+    /// What one item is; 0 where a generation has very many.
+    pub(super) item: f64,
+}
+
+impl Drawn {
+    /// The x with P(X < x) <= uniform < P(X <= x), X being how many of so many items are the generation's own.
+    pub(super) fn quantile(&self, items: u32, uniform: f64) -> u32 {
+        // Far below what the points that ask are apart.
+        const NEGLIGIBLE: f64 = 1e-9;
+        // Those that the others cannot have; rounding must not add one.
+        let least = ceil(f64::from(items) - self.others / self.item - 1e-6).max(0.0) as u32;
+        // P(X = least) is not known: what it is a part of is summed up first.
+        let mut sum = 0.0;
+        for weight in self.weights(least, items) {
+            sum += weight;
+            if weight < sum * NEGLIGIBLE {
+                break;
+            }
+        }
+        let mut left = uniform * sum;
+        let reached = self.weights(least, items).position(|weight| {
+            left -= weight;
+            left < 0.0
+        });
+        reached.map_or(items, |beyond| least + beyond as u32)
+    }
+
+    /// P(X = x) for x from `least` to `items`, in units of the first.
+    fn weights(&self, least: u32, items: u32) -> impl Iterator<Item = f64> {
+        let item = self.item;
+        let (mut x, mut of_others) = (f64::from(least), f64::from(items - least));
+        let mut own = self.own - x * item;
+        let mut others = self.others - (of_others - 1.0) * item;
+        let mut weight = 1.0;
+        (least..=items).map(move |_| {
+            let this = weight;
+            x += 1.0;
+            weight *= of_others * own.max(0.0) / (x * others);
+            (own, others, of_others) = (own - item, others + item, of_others - 1.0);
+            this
+        })
+    }
+
+    /// From the law for so many items, P(X = 0), P(X = 1), ..., to that for one more: it is the generation's own, or not.
+    pub(super) fn draw_one_more(&self, law: &mut Vec<f64>) {
+        let drawn = law.len() - 1;
+        let left = self.own + self.others - drawn as f64 * self.item;
+        if left <= self.item * 0.5 {
+            // There are no more: nobody asks.
+            law.push(0.0);
+            return;
+        }
+        law.push(0.0);
+        for own in (0..=drawn).rev() {
+            let of_others = (self.others - (drawn - own) as f64 * self.item).max(0.0);
+            law[own + 1] += law[own] * (1.0 - of_others / left).max(0.0);
+            law[own] *= of_others / left;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sum, mean and variance of a law that begins with P(X = 0).
+    fn moments(law: &[f64]) -> (f64, f64, f64) {
+        let sum_of =
+            |of: &dyn Fn(f64) -> f64| law.iter().enumerate().map(|(x, p)| p * of(x as f64)).sum::<f64>();
+        let mean = sum_of(&|x| x);
+        (sum_of(&|_| 1.0), mean, sum_of(&|x| (x - mean) * (x - mean)))
+    }
+
+    #[track_caller]
+    fn assert_close(got: f64, expected: f64, what: &str) {
+        assert!(
+            (got - expected).abs() <= 1e-11 * expected.abs().max(1.0),
+            "{what}: {got}, expected {expected}"
+        );
+    }
+
+    #[test]
+    fn loads_have_the_mean_and_the_variance_of_their_law() {
+        for mean in [0.001, 0.7, 3.0, 41.5] {
+            for cells in [1.0, 2.0, 7.0, 1_000.0, f64::INFINITY] {
+                let items: f64 = if cells < 1e9 { (mean * cells).ceil() } else { f64::INFINITY };
+                let mean = if cells < 1e9 { items / cells } else { mean };
+                let (sum, got_mean, got_variance) =
+                    moments(&CellLoad { mean, items }.probabilities_from_zero());
+                let what = std::format!("{items} items in {cells} cells");
+                assert_close(sum, 1.0, &what);
+                assert_close(got_mean, mean, &what);
+                assert_close(got_variance, mean * (1.0 - 1.0 / cells), &what);
+            }
+        }
+    }
+
+    #[test]
+    fn many_cells_are_the_limit_of_loads() {
+        let law = |items| CellLoad { mean: 5.0, items }.probabilities_from_zero();
+        let poisson = law(f64::INFINITY);
+        let mut before = f64::INFINITY;
+        for items in [1e2, 1e4, 1e6, 1e8] {
+            let distance: f64 = poisson.iter().zip(law(items)).map(|(a, b)| (a - b).abs()).sum();
+            // In proportion to the chance of an item to be in the cell (Le Cam).
+            assert!(distance < 2.0 * 5.0 / items * 5.0 && distance < before / 50.0, "{items}: {distance}");
+            before = distance;
+        }
+    }
+
+    /// Generations of 1 to 20 items and of very many: drawing one by one gives the hypergeometric law's moments.
+    #[test]
+    fn drawn_items_have_the_mean_and_the_variance_of_their_law() {
+        for (items_per_generation, others) in
+            [(1.0, 5.0), (4.0, 1.0), (20.0, 2.0), (20.0, 9.0), (f64::INFINITY, 3.0)]
+        {
+            let drawn = Drawn { own: 1.0, others, item: 1.0 / items_per_generation };
+            let all = items_per_generation * (1.0 + others);
+            let share = 1.0 / (1.0 + others);
+            let mut law = vec![1.0];
+            for items in 1..=all.min(40.0) as usize {
+                drawn.draw_one_more(&mut law);
+                let draws = items as f64;
+                let scatter = if all.is_finite() { (all - draws) / (all - 1.0) } else { 1.0 };
+                let (sum, mean, variance) = moments(&law);
+                let what = std::format!("{items} of {all}");
+                assert_close(sum, 1.0, &what);
+                assert_close(mean, draws * share, &what);
+                assert_close(variance, draws * share * (1.0 - share) * scatter, &what);
+            }
+        }
+    }
+
+    #[test]
+    fn quantiles_invert_the_law() {
+        for (items_per_generation, own, others) in
+            [(1.0, 1.0, 5.0), (4.0, 1.0, 1.0), (20.0, 0.5, 2.0), (f64::INFINITY, 0.3, 3.0)]
+        {
+            let drawn = Drawn { own, others, item: 1.0 / items_per_generation };
+            let mut law = vec![1.0];
+            for items in 0..=f64::min(30.0, items_per_generation * (own + others)) as u32 {
+                let mut below = 0.0;
+                for (x, probability) in law.iter().enumerate() {
+                    let inside = [below + 1e-4 * probability, below + (1.0 - 1e-4) * probability];
+                    for uniform in inside.into_iter().filter(|_| *probability > 1e-4) {
+                        assert_eq!(drawn.quantile(items, uniform) as usize, x, "{items} {uniform}");
+                    }
+                    below += probability;
+                }
+                drawn.draw_one_more(&mut law);
+            }
+        }
+    }
+}
