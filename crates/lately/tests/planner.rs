@@ -172,9 +172,7 @@ fn the_plan_of_rows_takes_at_most_two_percent_more_than_the_least_of_many() {
     for window in [1_000, 10_000, 1_000_000_000] {
         for rate in [1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6] {
             for slack in [0.07, 0.1, 0.2, 1.0] {
-                let t = std::time::Instant::now();
-                let r = std::panic::catch_unwind(|| check_rows(window, rate, slack, false));
-                eprintln!("XX {window} {rate} {slack} {:?} {}", t.elapsed(), r.is_ok());
+                check_rows(window, rate, slack, false);
             }
         }
     }
