@@ -64,6 +64,17 @@ impl Instructions {
         Self::Portable
     }
 
+    /// The next slower ones, which a machine that has these has too.
+    pub(crate) fn slower(self) -> Option<Self> {
+        match self {
+            Self::Portable => None,
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Self::Avx2(_) => Some(Self::Portable),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Self::Avx512(_) => Avx2::detect().map(Self::Avx2),
+        }
+    }
+
     #[inline(always)]
     pub(crate) fn run<W: Work>(self, work: W) -> W::Output {
         match self {
