@@ -266,7 +266,7 @@ impl<K: Kernel, S: Query, H: Fn(usize) -> u64, A: FnMut(usize, bool)> Stages for
 }
 
 /// What happens to each item of a batch, twice. Methods must be `#[inline(always)]`; closures would not be, always.
-pub(crate) trait Stages {
+trait Stages {
     /// Hashes item i and asks for its memory.
     fn look_up(&self, i: usize) -> Located;
     /// Does what is to be done with it, and answers.
@@ -275,7 +275,7 @@ pub(crate) trait Stages {
 
 /// Looks up and prefetches items [`AHEAD`] of the one that is applied.
 #[inline(always)]
-pub(crate) fn pipeline(mut stages: impl Stages, len: usize) {
+fn pipeline(mut stages: impl Stages, len: usize) {
     let mut items = [Located::default(); AHEAD];
     for (i, item) in items.iter_mut().enumerate().take(len) {
         *item = stages.look_up(i);

@@ -200,6 +200,15 @@ impl Filter {
         self.instructions = Instructions::Portable;
     }
 
+    /// Computes with the next slower instructions from now on, at last without SIMD, with the same bits; whether there are any.
+    /// For tests.
+    #[doc(hidden)]
+    pub fn use_slower_instructions(&mut self) -> bool {
+        let slower = self.instructions.slower();
+        self.instructions = slower.unwrap_or(self.instructions);
+        slower.is_some()
+    }
+
     /// A copy, or an error if the memory for it cannot be had; `clone` would end the program then.
     ///
     /// # Errors

@@ -142,6 +142,24 @@ fn batches_through_the_same_rows_do_not_wait_for_each_other() {
     }
 }
 
+/// A shift while a batch has a row in hand and claims the next, to which another insert brings the new generation first, or for
+/// which its housekeeping waits: both come to an end, and nothing is lost.
+#[test]
+fn a_shift_in_the_middle_of_a_batch_loses_nothing() {
+    let mut template = Filter::builder().window(100).shape(1, 2).segment(ROWS).build().unwrap();
+    assert!(template.plan().cells > 1);
+    let (first_row, last_row) = (hash(1), [hash(2) | 1 << 63, hash(3) | 1 << 63]);
+    // The batch fills the generation.
+    let room = template.plan().items_per_generation - 2;
+    (0..room).for_each(|number| template.insert_hash(hash(100 + number % 3)));
+    check(&template, move |filter| {
+        let other = spawn(&filter, move |filter| filter.insert_hash(last_row[0]));
+        filter.insert_hash_batch(&[first_row, last_row[1]]);
+        other.join().unwrap();
+        assert!([first_row, last_row[0], last_row[1]].map(|item| filter.contains_hash(item)) == [true; 3]);
+    });
+}
+
 /// A copy made beside an insert has what was inserted before.
 #[test]
 fn a_snapshot_beside_an_insert_has_what_was_there() {

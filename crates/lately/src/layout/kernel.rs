@@ -19,6 +19,11 @@ pub(crate) trait Kernel: Copy {
         item: u64,
         now: RowMoment<'_, WORDS>,
     ) -> bool;
+    /// The answer that nobody takes costs nothing, where all is inlined.
+    #[inline(always)]
+    fn insert<const WORDS: usize>(self, row: &mut [u64; WORDS], item: u64, now: RowMoment<'_, WORDS>) {
+        _ = self.check_and_insert(row, item, now);
+    }
     /// Asks for the cache lines of something that will be needed soon.
     fn prefetch<T>(self, target: &T);
     /// The same for something that will be written, and that another core may have.
@@ -70,6 +75,17 @@ impl Instructions {
         Self::Portable
     }
 
+    /// The next slower ones, which a machine that has these has too.
+    pub(crate) fn slower(self) -> Option<Self> {
+        match self {
+            Self::Portable => None,
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Self::Avx2(_) => Some(Self::Portable),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Self::Avx512(_) => Avx2::detect().map(Self::Avx2),
+        }
+    }
+
     #[inline(always)]
     pub(crate) fn run<W: Work>(self, work: W) -> W::Output {
         match self {
@@ -101,6 +117,11 @@ impl Kernel for Portable {
         let seen = portable::contains(row, item, now);
         portable::insert(row, item, now);
         seen
+    }
+
+    #[inline]
+    fn insert<const WORDS: usize>(self, row: &mut [u64; WORDS], item: u64, now: RowMoment<'_, WORDS>) {
+        portable::insert(row, item, now);
     }
 
     /// Stable Rust has no portable prefetch.

@@ -8,7 +8,8 @@ use crate::layout::kernel::{Kernel, Work};
 use crate::layout::shared::{SharedMemory, SharedSegments, View};
 use crate::layout::whichever;
 
-/// How many inserts of a batch are counted at once: one access to what all threads write, instead of so many.
+/// How many inserts of a batch are counted at once: one access to what all threads write, instead of so many. Where the caller's
+/// code panics in the middle of a batch, less than so many are counted that are not made: the window is that much shorter, once.
 const BEGUN_AT_ONCE: u64 = 32;
 
 /// How many items are looked up, and then applied, at a time; a divisor of [`AHEAD`].

@@ -36,7 +36,7 @@ impl<const LINES: usize> Limit<LINES> {
     /// As many places as the plan has rows.
     pub(super) fn new(name: &'static str, rows: &Builder) -> Self {
         let plan = rows.plan().expect("a valid promise");
-        // As if it knew some keys, for questions after them.
+        // As if so many keys were known: questions are about the last of them.
         let inserted = 1 << 30;
         Self { name, places: places_on_huge_pages(plan.cells as usize), inserted }
     }

@@ -200,9 +200,10 @@ impl<const WORDS: usize> Query for RowsUpdate<'_, WORDS> {
 
 impl<const WORDS: usize> Update for RowsUpdate<'_, WORDS> {
     #[inline(always)]
-    fn insert<K: Kernel>(&mut self, kernel: K, item: u64, place: usize, ring: &Ring) {
-        // What an answer would have cost that nobody takes is left out by the compiler.
-        _ = self.check_and_insert(kernel, item, place, ring);
+    fn insert<K: Kernel>(&mut self, kernel: K, item: u64, place: usize, _ring: &Ring) {
+        let row = &mut self.rows[place];
+        let now = self.now.moment().for_row(row[WORDS - 1]);
+        kernel.insert(row, item, now);
     }
 
     #[inline(always)]

@@ -54,6 +54,59 @@ fn shapes() -> Vec<(Ring, RowShape)> {
         .to_vec()
 }
 
+/// A row as many generations behind as stamps can count: in one of ones all matches that is not left out, claims and unused
+/// bits too, and only as long as k segments are live is anything reported.
+#[test]
+fn every_kernel_leaves_out_what_has_begun_a_new_life_at_every_staleness() {
+    fn check<const WORDS: usize>(kernel: impl Kernel, shape: RowShape, ring: &Ring) {
+        let turn: Turn<WORDS> = Turn::new(shape, ring);
+        let moment = Moment { turn: &turn, stamp: Stamp::of_generation(ring.generation()) };
+        for staleness in 0..1 << 15 {
+            let item = remix(staleness, 98);
+            let stamp = u64::from(Stamp::of_generation(ring.generation() + (1 << 15) - staleness).bits());
+            let ones = [u64::MAX; WORDS];
+            let some = core::array::from_fn(|word| remix(item, 100 + word as u64));
+            for mut row in [ones, some] {
+                row[WORDS - 1] = row[WORDS - 1] & !(0x7fff << 48) | stamp << 48;
+                let now = moment.for_row(row[WORDS - 1]);
+                let mut expected = row;
+                let seen = Portable.check_and_insert(&mut expected, item, now);
+                assert_eq!(kernel.contains(&row, item, now), seen, "{shape:?} {staleness} behind");
+                if row[0] == u64::MAX {
+                    assert_eq!(
+                        seen,
+                        staleness <= ring.window_generations().into(),
+                        "{shape:?} {staleness} behind"
+                    );
+                }
+                assert_eq!(
+                    kernel.check_and_insert(&mut row, item, now),
+                    seen,
+                    "{shape:?} {staleness} behind"
+                );
+                assert!(row == expected, "{shape:?} {staleness} behind");
+            }
+        }
+    }
+    fn check_all(kernel: impl Kernel) {
+        for (ring, shape) in shapes() {
+            let ring = Ring::at_generation(ring.required_matches(), ring.window_generations(), 3);
+            match shape.row_bytes {
+                64 => check::<8>(kernel, shape, &ring),
+                128 => check::<16>(kernel, shape, &ring),
+                _ => check::<32>(kernel, shape, &ring),
+            }
+        }
+    }
+    check_all(Portable);
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    {
+        // Each on machines that have it.
+        super::super::kernel::Avx2::detect().into_iter().for_each(check_all);
+        super::super::kernel::Avx512::detect().into_iter().for_each(check_all);
+    }
+}
+
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 #[test]
 fn vectors_give_the_same_bits_and_answers_as_the_reference() {
@@ -79,7 +132,7 @@ fn vectors_give_the_same_bits_and_answers_as_the_reference() {
                 }
             }
             assert!(fast == reference, "{shape:?} step {step}");
-            // Rows fall behind by few and by many generations.
+            // Rows fall behind by some generations, until housekeeping comes to them.
             let shifts = if step % 500 == 0 { 70 } else { u64::from(step % 11 == 0) };
             for _ in 0..shifts {
                 ring.advance_generation();
