@@ -194,12 +194,6 @@ impl Filter {
         self.hash_function
     }
 
-    /// Computes without SIMD from now on: slower, with the same bits. For tests.
-    #[doc(hidden)]
-    pub fn use_portable_instructions(&mut self) {
-        self.instructions = Instructions::Portable;
-    }
-
     /// Computes with the next slower instructions from now on, at last without SIMD, with the same bits; whether there are any.
     /// For tests.
     #[doc(hidden)]

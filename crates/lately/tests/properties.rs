@@ -57,7 +57,7 @@ struct Pair {
 impl Pair {
     fn new(mut filter: Filter, is_portable: bool) -> Self {
         if is_portable {
-            filter.use_portable_instructions();
+            while filter.use_slower_instructions() {}
         }
         Self { filter, exact: ExactWindow::default(), now_ms: 0, is_portable }
     }
@@ -140,7 +140,7 @@ impl Pair {
                 prop_assert!(restored == self.filter);
                 self.filter = restored;
                 if self.is_portable {
-                    self.filter.use_portable_instructions();
+                    while self.filter.use_slower_instructions() {}
                 }
             }
             Operation::Clear => {

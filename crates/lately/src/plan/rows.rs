@@ -287,7 +287,7 @@ fn shapes(
         let chosen_for_us = request.shape.is_none() && request.segment.is_none();
         shape.check().is_ok()
             && 1.0 / f64::from(shape.window_generations) <= max_slack
-            && (!chosen_for_us || (0.6 * needed..=1.6 * needed + 2.0).contains(&matched))
+            && (!chosen_for_us || (0.5 * needed - 0.5..=1.6 * needed + 2.0).contains(&matched))
     };
     parts.flat_map(with_parts).filter(is_worth_a_look).collect()
 }

@@ -14,10 +14,10 @@ pub(super) struct Limit<const LINES: usize> {
 
 #[repr(align(64))]
 #[derive(Clone, Copy)]
-struct Line([u64; 8]);
+pub(in super::super) struct Line(pub(in super::super) [u64; 8]);
 
 /// Aligned, and on huge pages where the system has them, as a filter's own words are.
-fn places_on_huge_pages<const LINES: usize>(count: usize) -> Vec<[Line; LINES]> {
+pub(in super::super) fn places_on_huge_pages<const LINES: usize>(count: usize) -> Vec<[Line; LINES]> {
     let mut places: Vec<[Line; LINES]> = Vec::with_capacity(count);
     #[cfg(target_os = "linux")]
     // SAFETY: the range is that of the vector's own allocation, rounded inwards to pages; the hint changes no byte.

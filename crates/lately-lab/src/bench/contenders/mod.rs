@@ -1,7 +1,7 @@
 //! Everything that is raced, behind one interface.
 
 mod exact;
-mod limit;
+pub(super) mod limit;
 mod ours;
 mod statics;
 
