@@ -173,7 +173,7 @@ mod tests {
                 let mean = if cells < 1e9 { items / cells } else { mean };
                 let (sum, got_mean, got_variance) =
                     moments(&CellLoad { mean, items }.probabilities_from_zero());
-                let what = std::format!("{items} items in {cells} cells");
+                let what = alloc::format!("{items} items in {cells} cells");
                 assert_close(sum, 1.0, &what);
                 assert_close(got_mean, mean, &what);
                 assert_close(got_variance, mean * (1.0 - 1.0 / cells), &what);
@@ -209,7 +209,7 @@ mod tests {
                 let draws = items as f64;
                 let scatter = if all.is_finite() { (all - draws) / (all - 1.0) } else { 1.0 };
                 let (sum, mean, variance) = moments(&law);
-                let what = std::format!("{items} of {all}");
+                let what = alloc::format!("{items} of {all}");
                 assert_close(sum, 1.0, &what);
                 assert_close(mean, draws * share, &what);
                 assert_close(variance, draws * share * (1.0 - share) * scatter, &what);
