@@ -182,6 +182,9 @@ impl Shape {
     }
 }
 
+/// The most parts, and so the most segments, of a row of any size: what answers about them fits into a word.
+pub(crate) const MOST_PARTS_IN_ROW: usize = 63;
+
 /// The parts of a row that segments can have: all but the one with the stamp.
 pub(crate) fn parts_per_row(row_bytes: u32) -> u32 {
     let row = RowShape { row_bytes, parts: 1, segments: 1 };

@@ -22,7 +22,7 @@ pub(crate) fn measure(window: u64) -> Value {
     let rows = Filter::builder().window(window).false_positive_rate(1e-3).shape(5, 10);
     let rows = rows.segment(Segment::Rows { row_bytes: 64, parts: 2 });
     let slices = Filter::builder().window(window).shape(12, 14);
-    let inserts_of = |builder: Builder| inserts(&builder.build().expect("a valid promise"));
+    let inserts_of = |builder: Builder| inserts(builder.build().expect("a valid promise"));
     let lines = rows.plan().expect("a valid promise").memory_bytes / 64;
     json!({
         "window": window,
@@ -34,13 +34,12 @@ pub(crate) fn measure(window: u64) -> Value {
     })
 }
 
-fn inserts(filter: &Filter) -> Value {
+fn inserts(mut filter: Filter) -> Value {
     let plan = filter.plan();
     let turn = u64::from(plan.shape.segments()) * plan.items_per_generation;
-    let mut filled = filter.clone();
-    (0..turn).for_each(|key| filled.insert(key.to_le_bytes()));
+    (0..turn).for_each(|key| filter.insert(key.to_le_bytes()));
     summary(4 * turn, || {
-        let mut filter = filled.clone();
+        let mut filter = filter.clone();
         move |number| filter.insert((turn + number).to_le_bytes())
     })
 }

@@ -10,9 +10,8 @@ use core::iter::successors;
 use libm::floor;
 
 use super::cell_load::Drawn;
+use crate::shape::MOST_PARTS_IN_ROW;
 
-/// Segments that a row has room for.
-pub(super) const MOST_SEGMENTS: usize = 63;
 /// With so many, every generation has its share.
 const MANY: u32 = 600;
 
@@ -83,15 +82,15 @@ impl Generations {
 }
 
 /// Square roots of the first 63 primes.
-static IRRATIONALS: [f64; MOST_SEGMENTS] = {
-    const PRIMES: [u32; MOST_SEGMENTS] = [
+static IRRATIONALS: [f64; MOST_PARTS_IN_ROW] = {
+    const PRIMES: [u32; MOST_PARTS_IN_ROW] = [
         2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101,
         103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 173, 179, 181, 191, 193, 197, 199,
         211, 223, 227, 229, 233, 239, 241, 251, 257, 263, 269, 271, 277, 281, 283, 293, 307,
     ];
-    let mut roots = [0.0; MOST_SEGMENTS];
+    let mut roots = [0.0; MOST_PARTS_IN_ROW];
     let mut i = 0;
-    while i < MOST_SEGMENTS {
+    while i < MOST_PARTS_IN_ROW {
         // Newton's iteration; `sqrt` is not available in constants.
         let square = PRIMES[i] as f64;
         let mut root = square;

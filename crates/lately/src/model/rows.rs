@@ -19,9 +19,10 @@ use libm::{ceil, sqrt};
 use super::cell_load::CellLoad;
 use super::profile::{Component, SegmentProbe};
 use super::row_runs::RowRuns;
-use super::row_spreads::{Generations, MOST_SEGMENTS, Precision, Spreads};
+use super::row_spreads::{Generations, Precision, Spreads};
 use super::runs::run_probability;
 use super::segment::half_full_load;
+use crate::shape::MOST_PARTS_IN_ROW;
 
 /// Beyond this, rows are too crowded to be of use: the spreads alone are good enough, and the exact expectation would take
 /// long.
@@ -235,7 +236,7 @@ impl Node {
 /// The first run ends at a segment if it and the k - 1 before match, the one before those does not, and no run ended until then.
 fn runs_among(k: usize, matches: &[f64]) -> (f64, f64) {
     // until[i]: the chance of a run among the first i.
-    let mut until = [0.0; MOST_SEGMENTS + 1];
+    let mut until = [0.0; MOST_PARTS_IN_ROW + 1];
     let mut expected = 0.0;
     for end in k..=matches.len() {
         let run: f64 = matches[end - k..end].iter().product();
@@ -277,6 +278,27 @@ mod tests {
             let mean: f64 = weighted.sum();
             assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-9);
             assert!((mean / (15.0 * load) - 1.0).abs() < 1e-6, "{mean}");
+        }
+    }
+
+    /// In all ways in which segments can match.
+    #[test]
+    fn runs_among_segments_are_those_of_all_outcomes() {
+        let matches = [0.5, 0.125, 0.9, 0.3, 1.0, 0.75, 0.2];
+        for k in 1..=matches.len() {
+            let (mut chance, mut expected) = (0.0, 0.0);
+            for outcome in 0..1_u32 << matches.len() {
+                let is_match = |age: usize| outcome >> age & 1 == 1;
+                let probability = |age: usize| if is_match(age) { matches[age] } else { 1.0 - matches[age] };
+                let begins = |age: &usize| (*age == 0 || !is_match(age - 1)) && (*age..age + k).all(is_match);
+                let runs = (0..=matches.len() - k).filter(begins).count() as f64;
+                let likely: f64 = (0..matches.len()).map(probability).product();
+                chance += likely * runs.min(1.0);
+                expected += likely * runs;
+            }
+            let got = runs_among(k, &matches);
+            assert!((got.0 - chance).abs() < 1e-12 && (got.1 - expected).abs() < 1e-12, "k={k}: {got:?}");
+            assert!((got.0 - run_probability(k as u32, matches)).abs() < 1e-12, "k={k}: {got:?}");
         }
     }
 

@@ -14,6 +14,7 @@ const BEGUN_AT_ONCE: u64 = 32;
 
 /// How many items are looked up, and then applied, at a time; a divisor of [`AHEAD`].
 const GROUP: usize = 16;
+const _: () = assert!(AHEAD.is_multiple_of(GROUP));
 
 /// What a thread has in its hands during a call.
 pub(crate) struct Hand<'a, S> {
@@ -221,9 +222,8 @@ impl<O: Operation> Work for Single<'_, O> {
 
     #[inline(always)]
     fn run<K: Kernel>(self, kernel: K) -> bool {
-        let SharedFilter { memory, progress, ring, .. } = self.filter;
-        whichever!(SharedMemory: memory, segments => {
-            let mut hand = Hand { segments: segments.shared(), memory, progress, view: progress.view(ring), to_come: 1, begun: 0 };
+        whichever!(SharedMemory: &self.filter.memory, segments => {
+            let mut hand = self.filter.hand(segments.shared(), 1);
             let item = Located { hash: self.hash, place: hand.segments.place(self.hash) };
             self.operation.apply(kernel, &mut hand, item)
         })
@@ -231,6 +231,13 @@ impl<O: Operation> Work for Single<'_, O> {
 }
 
 impl SharedFilter {
+    /// For a call that makes up to so many inserts.
+    #[inline(always)]
+    fn hand<S>(&self, segments: S, inserts: usize) -> Hand<'_, S> {
+        let Self { memory, progress, ring, .. } = self;
+        Hand { segments, memory, progress, view: progress.view(ring), to_come: inserts as u64, begun: 0 }
+    }
+
     #[inline]
     pub(crate) fn run<O: Operation>(&self, operation: O, hash: u64) -> bool {
         self.instructions.run(Single { filter: self, hash, operation })
@@ -248,10 +255,8 @@ impl SharedFilter {
         hash_at: impl Fn(usize) -> u64,
         answer: impl FnMut(usize, bool),
     ) {
-        let Self { memory, progress, ring, .. } = self;
-        whichever!(SharedMemory: memory, segments => {
-            let (view, to_come) = (progress.view(ring), len as u64);
-            let hand = Hand { segments: segments.shared(), memory, progress, view, to_come, begun: 0 };
+        whichever!(SharedMemory: &self.memory, segments => {
+            let hand = self.hand(segments.shared(), len);
             self.instructions.run(Batch { hand, len, hash_at, answer, operation });
         });
     }

@@ -1,14 +1,12 @@
 //! What all rows share in one generation: which part has which age.
 
 use crate::ring::{Age, Ring};
-use crate::shape::RowShape;
+use crate::shape::{MOST_PARTS_IN_ROW, RowShape};
 
 /// Doublings that reach a run of 63 parts.
 const STEPS: usize = 6;
 /// Doublings that reach a run of 16 parts, which is what most shapes need.
 const COMMON_STEPS: usize = 4;
-/// Parts that a row can have, whose answers fit into a word; and so at most as many segments.
-const MAX_PARTS: usize = 63;
 
 /// When a row was last written: the generation, modulo 2^15. It lies in the upper bits of the row's last word, below the
 /// topmost bit, which is the claim of a thread that is writing to the row (`shared`).
@@ -51,7 +49,7 @@ pub(crate) struct Turn<const WORDS: usize> {
     pub(super) active: [u64; WORDS],
     /// By how many generations a row is behind: the parts, by place, of the segments that mean something in it. The others
     /// have begun a new life, or are the stamp or unused bits, which may look like a match.
-    live: [u64; MAX_PARTS + 1],
+    live: [u64; MOST_PARTS_IN_ROW + 1],
     segments: u32,
     parts: u32,
     /// The newest segment's first part, and all parts that are not before it.
@@ -70,7 +68,7 @@ impl<const WORDS: usize> Turn<WORDS> {
         let mut turn = Self {
             ages: [u64::MAX; WORDS],
             active: [0; WORDS],
-            live: [0; MAX_PARTS + 1],
+            live: [0; MOST_PARTS_IN_ROW + 1],
             segments,
             parts,
             newest_part,
