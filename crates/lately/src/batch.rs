@@ -1,4 +1,4 @@
-//! Running operations on the machine's best instructions, one item at a time or many with their memory asked for ahead.
+//! Running operations on the machine's best instructions: on many items, with their memory asked for ahead. See `single` for one.
 #![allow(clippy::inline_always)] // see `kernel::Work`: what is not inlined is not compiled for the kernel
 
 use crate::ageing::{Ageing, Full};
@@ -44,7 +44,7 @@ pub(crate) struct Located {
 
 impl Located {
     #[inline(always)]
-    fn new<S: Query>(hash: u64, segments: &S) -> Self {
+    pub(crate) fn new<S: Query>(hash: u64, segments: &S) -> Self {
         Self { hash, place: segments.place(hash) }
     }
 }
@@ -97,80 +97,6 @@ impl Operation for CheckOrInsert {
             Insert.apply(kernel, state, item);
         }
         seen
-    }
-}
-
-struct Single<'a, O> {
-    filter: &'a mut Filter,
-    hash: u64,
-    operation: O,
-}
-
-impl<O: Operation> Work for Single<'_, O> {
-    type Output = bool;
-
-    #[inline(always)]
-    fn run<K: Kernel>(self, kernel: K) -> bool {
-        let Filter { memory, ring, ageing, .. } = self.filter;
-        match memory {
-            Memory::Slices(segments) => apply_apart(
-                self.operation,
-                kernel,
-                State { segments: segments.update(), ring, ageing },
-                self.hash,
-            ),
-            Memory::Blocks(segments) => apply_apart(
-                self.operation,
-                kernel,
-                State { segments: segments.update(), ring, ageing },
-                self.hash,
-            ),
-            rows => whichever!(Memory: rows, segments => {
-                let segments = segments.update();
-                let item = Located::new(self.hash, &segments);
-                self.operation.apply(kernel, &mut State { segments, ring, ageing }, item)
-            }),
-        }
-    }
-}
-
-/// Apart from the code for rows, which is so short that saving the registers of this would cost it a tenth.
-#[inline(never)]
-fn apply_apart<O: Operation, S: Update, K: Kernel>(
-    operation: O,
-    kernel: K,
-    mut state: State<'_, S>,
-    hash: u64,
-) -> bool {
-    let item = Located::new(hash, &state.segments);
-    operation.apply(kernel, &mut state, item)
-}
-
-/// See [`apply_apart`].
-#[inline(never)]
-fn query_apart<S: Query, K: Kernel>(kernel: K, segments: &S, hash: u64, ring: &Ring) -> bool {
-    segments.contains(kernel, hash, segments.place(hash), ring)
-}
-
-struct SingleQuery<'a> {
-    filter: &'a Filter,
-    hash: u64,
-}
-
-impl Work for SingleQuery<'_> {
-    type Output = bool;
-
-    #[inline(always)]
-    fn run<K: Kernel>(self, kernel: K) -> bool {
-        let Filter { memory, ring, .. } = self.filter;
-        match memory {
-            Memory::Slices(segments) => query_apart(kernel, &segments.query(), self.hash, ring),
-            Memory::Blocks(segments) => query_apart(kernel, &segments.query(), self.hash, ring),
-            rows => whichever!(Memory: rows, segments => {
-                let segments = segments.query();
-                segments.contains(kernel, self.hash, segments.place(self.hash), ring)
-            }),
-        }
     }
 }
 
@@ -290,17 +216,6 @@ fn pipeline(mut stages: impl Stages, len: usize) {
 }
 
 impl Filter {
-    #[inline]
-    pub(crate) fn run<O: Operation>(&mut self, operation: O, hash: u64) -> bool {
-        let instructions = self.instructions;
-        instructions.run(Single { filter: self, hash, operation })
-    }
-
-    #[inline]
-    pub(crate) fn run_query(&self, hash: u64) -> bool {
-        self.instructions.run(SingleQuery { filter: self, hash })
-    }
-
     pub(crate) fn run_batch<O: Operation>(
         &mut self,
         operation: O,

@@ -88,6 +88,7 @@ mod serde_impls;
 mod shape;
 #[cfg(feature = "std")]
 mod shared;
+mod single;
 mod snapshot;
 mod statistics;
 #[cfg(feature = "std")]

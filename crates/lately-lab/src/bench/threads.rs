@@ -5,7 +5,8 @@ use std::time::Instant;
 use lately::{Builder, Filter, Segment, SharedFilter};
 use serde_json::{Value, json};
 
-const BATCH: u64 = 50_000;
+use super::{KEYS as BATCH, WARM_UP};
+
 /// What two threads do at a time: some ten milliseconds, so that it matters little if the system starts both on one core.
 const BATCHES_OF_TWO: u64 = 64;
 
@@ -27,8 +28,7 @@ pub(crate) fn measure(window: u64, rounds: usize) -> Value {
     check_two_threads(&shared, &take(8));
     let mut times = [const { Vec::new() }; 3];
     for _ in 0..rounds {
-        // Each first brings its memory back into its core's cache: by one batch that does not count, and one that does.
-        let batches = take(2);
+        let batches = take(WARM_UP + 1);
         times[0].extend(timed(&batches, |batch, seen| own.check_and_insert_batch(batch, seen)).last());
         times[1].extend(timed(&batches, |batch, seen| shared.check_and_insert_batch(batch, seen)).last());
 

@@ -37,6 +37,17 @@ impl AlignedWords {
         let offset = buffer.as_ptr().align_offset(LINE_BYTES).min(LINE_WORDS - 1);
         Self { buffer, offset, len }
     }
+
+    /// The words as whole lines, or as rows of several, if they are so many: what the buffer has behind them is less than one.
+    #[inline]
+    pub(super) fn as_rows<const WORDS: usize>(&self) -> &[[u64; WORDS]] {
+        self.buffer[self.offset..].as_chunks().0
+    }
+
+    #[inline]
+    pub(super) fn as_rows_mut<const WORDS: usize>(&mut self) -> &mut [[u64; WORDS]] {
+        self.buffer[self.offset..].as_chunks_mut().0
+    }
 }
 
 impl Deref for AlignedWords {

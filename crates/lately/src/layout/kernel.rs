@@ -12,6 +12,8 @@ use crate::sync::AtomicU64;
 
 /// What rows need of a set of instructions. `WORDS` is the size of a row.
 pub(crate) trait Kernel: Copy {
+    /// Calls a function that is compiled for these instructions.
+    fn run<W: Work>(self, work: W) -> W::Output;
     fn contains<const WORDS: usize>(self, row: &[u64; WORDS], item: u64, now: RowMoment<'_, WORDS>) -> bool;
     fn check_and_insert<const WORDS: usize>(
         self,
@@ -89,7 +91,7 @@ impl Instructions {
     #[inline(always)]
     pub(crate) fn run<W: Work>(self, work: W) -> W::Output {
         match self {
-            Self::Portable => work.run(Portable),
+            Self::Portable => Portable.run(work),
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
             Self::Avx2(avx2) => avx2.run(work),
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -102,6 +104,11 @@ impl Instructions {
 pub(crate) struct Portable;
 
 impl Kernel for Portable {
+    #[inline]
+    fn run<W: Work>(self, work: W) -> W::Output {
+        work.run(self)
+    }
+
     #[inline]
     fn contains<const WORDS: usize>(self, row: &[u64; WORDS], item: u64, now: RowMoment<'_, WORDS>) -> bool {
         portable::contains(row, item, now)
@@ -152,7 +159,7 @@ mod x86 {
                 }
 
                 #[inline(always)]
-                pub(super) fn run<W: Work>(self, work: W) -> W::Output {
+                pub(crate) fn enter<W: Work>(self, work: W) -> W::Output {
                     #[target_feature(enable = $all)]
                     fn run<W: Work>(proof: $name, work: W) -> W::Output {
                         work.run(proof)

@@ -84,7 +84,7 @@ impl<const WORDS: usize> Rows<WORDS> {
 
     #[inline]
     pub(crate) fn update(&mut self) -> RowsUpdate<'_, WORDS> {
-        RowsUpdate { rows: self.words.as_chunks_mut().0, now: &mut self.now, shape: self.shape }
+        RowsUpdate { rows: self.words.as_rows_mut(), now: &mut self.now, shape: self.shape }
     }
 
     #[cfg(feature = "std")]
@@ -104,8 +104,9 @@ impl<const WORDS: usize> Rows<WORDS> {
         }
     }
 
+    #[inline]
     fn rows(&self) -> &[[u64; WORDS]] {
-        self.words.as_chunks().0
+        self.words.as_rows()
     }
 
     /// The fills of a row's parts at an age: none, if they are still to be cleared.

@@ -71,20 +71,8 @@ impl<'a, const WORDS: usize> SharedRowsRef<'a, WORDS> {
     fn hold<K: Kernel>(&self, kernel: K, place: usize, view: &mut View<'_>) -> Held<'a, WORDS> {
         let row = &self.rows[place];
         let last = try_claim(row).unwrap_or_else(|| wait_to_claim(row));
-        self.read_claimed(kernel, row, last, view)
-    }
-
-    /// `last` is the row's last word.
-    #[inline(always)]
-    fn read_claimed<K: Kernel>(
-        &self,
-        kernel: K,
-        row: &'a [AtomicU64; WORDS],
-        last: u64,
-        view: &mut View<'_>,
-    ) -> Held<'a, WORDS> {
         view.is_current();
-        Held { row, words: kernel.load(row, last), now: self.moment(&view.ring).for_row(last) }
+        Held::read(kernel, row, last, self.moment(&view.ring))
     }
 }
 
@@ -95,7 +83,13 @@ struct Held<'a, const WORDS: usize> {
     now: RowMoment<'a, WORDS>,
 }
 
-impl<const WORDS: usize> Held<'_, WORDS> {
+impl<'a, const WORDS: usize> Held<'a, WORDS> {
+    /// `last` is the row's last word, `now` the moment at which the row was claimed already.
+    #[inline(always)]
+    fn read<K: Kernel>(kernel: K, row: &'a [AtomicU64; WORDS], last: u64, now: Moment<'a, WORDS>) -> Self {
+        Self { row, words: kernel.load(row, last), now: now.for_row(last) }
+    }
+
     /// Inserts an item, and lets go of the row.
     #[inline(always)]
     fn check_and_insert<K: Kernel>(mut self, kernel: K, item: u64) -> bool {
@@ -205,12 +199,16 @@ impl<const WORDS: usize> SharedSegments for SharedRowsRef<'_, WORDS> {
     ) {
         let Some((first, others)) = items.split_first() else { return };
         let (mut item, mut held) = (first, self.hold(kernel, first.place, view));
+        let mut now = self.moment(&view.ring);
         for (i, next) in others.iter().enumerate() {
             let row = &self.rows[next.place];
             let claimed = try_claim(row);
             answer(i, held.check_and_insert(kernel, item.hash));
             let last = claimed.unwrap_or_else(|| wait_to_claim(row));
-            (item, held) = (next, self.read_claimed(kernel, row, last, view));
+            if !view.is_current() {
+                now = self.moment(&view.ring);
+            }
+            (item, held) = (next, Held::read(kernel, row, last, now));
         }
         answer(others.len(), held.check_and_insert(kernel, item.hash));
     }

@@ -1,0 +1,136 @@
+//! Running an operation on one item on the machine's best instructions.
+#![allow(clippy::inline_always)] // see `kernel::Work`: what is not inlined is not compiled for the kernel
+
+use crate::batch::{Located, Operation, State};
+use crate::filter::Filter;
+use crate::layout::kernel::{Kernel, Work};
+use crate::layout::{Memory, Query, Update, whichever};
+use crate::ring::Ring;
+
+/// One operation. Rows of one line, the usual layout, come first and by themselves: they take so few instructions that finding out
+/// which layout it is, or saving the registers that another needs, would cost them a tenth.
+struct Single<'a, O> {
+    filter: &'a mut Filter,
+    hash: u64,
+    operation: O,
+}
+
+impl<O: Operation> Work for Single<'_, O> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<K: Kernel>(self, kernel: K) -> bool {
+        let Filter { memory: Memory::Rows64(rows), ring, ageing, .. } = self.filter else {
+            return run_apart(kernel, SingleElsewhere(self));
+        };
+        apply(self.operation, kernel, State { segments: rows.update(), ring, ageing }, self.hash)
+    }
+}
+
+/// One operation in any layout. Slices and blocks, whose code is long, are apart from rows for the same reason.
+struct SingleElsewhere<'a, O>(Single<'a, O>);
+
+impl<O: Operation> Work for SingleElsewhere<'_, O> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<K: Kernel>(self, kernel: K) -> bool {
+        let Self(Single { filter: Filter { memory, ring, ageing, .. }, hash, operation }) = self;
+        match memory {
+            Memory::Slices(segments) => {
+                apply_apart(operation, kernel, State { segments: segments.update(), ring, ageing }, hash)
+            }
+            Memory::Blocks(segments) => {
+                apply_apart(operation, kernel, State { segments: segments.update(), ring, ageing }, hash)
+            }
+            rows => whichever!(Memory: rows, segments => {
+                apply(operation, kernel, State { segments: segments.update(), ring, ageing }, hash)
+            }),
+        }
+    }
+}
+
+/// Work in a function of its own. That must be one without target features: one with them is inlined all the same.
+#[inline(never)]
+fn run_apart<W: Work, K: Kernel>(kernel: K, work: W) -> W::Output {
+    kernel.run(work)
+}
+
+#[inline(always)]
+fn apply<O: Operation, S: Update, K: Kernel>(
+    operation: O,
+    kernel: K,
+    mut state: State<'_, S>,
+    hash: u64,
+) -> bool {
+    let item = Located::new(hash, &state.segments);
+    operation.apply(kernel, &mut state, item)
+}
+
+#[inline(never)]
+fn apply_apart<O: Operation, S: Update, K: Kernel>(
+    operation: O,
+    kernel: K,
+    state: State<'_, S>,
+    hash: u64,
+) -> bool {
+    apply(operation, kernel, state, hash)
+}
+
+/// One question; see [`Single`].
+struct SingleQuery<'a> {
+    filter: &'a Filter,
+    hash: u64,
+}
+
+impl Work for SingleQuery<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<K: Kernel>(self, kernel: K) -> bool {
+        let Filter { memory: Memory::Rows64(rows), ring, .. } = self.filter else {
+            return run_apart(kernel, SingleQueryElsewhere(self));
+        };
+        query(kernel, &rows.query(), self.hash, ring)
+    }
+}
+
+/// One question in any layout; see [`SingleElsewhere`].
+struct SingleQueryElsewhere<'a>(SingleQuery<'a>);
+
+impl Work for SingleQueryElsewhere<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<K: Kernel>(self, kernel: K) -> bool {
+        let Self(SingleQuery { filter: Filter { memory, ring, .. }, hash }) = self;
+        match memory {
+            Memory::Slices(segments) => query_apart(kernel, &segments.query(), hash, ring),
+            Memory::Blocks(segments) => query_apart(kernel, &segments.query(), hash, ring),
+            rows => whichever!(Memory: rows, segments => query(kernel, &segments.query(), hash, ring)),
+        }
+    }
+}
+
+#[inline(always)]
+fn query<S: Query, K: Kernel>(kernel: K, segments: &S, hash: u64, ring: &Ring) -> bool {
+    segments.contains(kernel, hash, segments.place(hash), ring)
+}
+
+#[inline(never)]
+fn query_apart<S: Query, K: Kernel>(kernel: K, segments: &S, hash: u64, ring: &Ring) -> bool {
+    query(kernel, segments, hash, ring)
+}
+
+impl Filter {
+    #[inline]
+    pub(crate) fn run<O: Operation>(&mut self, operation: O, hash: u64) -> bool {
+        let instructions = self.instructions;
+        instructions.run(Single { filter: self, hash, operation })
+    }
+
+    #[inline]
+    pub(crate) fn run_query(&self, hash: u64) -> bool {
+        self.instructions.run(SingleQuery { filter: self, hash })
+    }
+}
