@@ -5,7 +5,7 @@ use std::time::Instant;
 use lately::{Builder, Filter, Segment, SharedFilter};
 use serde_json::{Value, json};
 
-use super::{KEYS as BATCH, WARM_UP};
+use super::{KEYS as BATCH, warm_ups};
 
 /// What two threads do at a time: some ten milliseconds, so that it matters little if the system starts both on one core.
 const BATCHES_OF_TWO: u64 = 64;
@@ -28,7 +28,7 @@ pub(crate) fn measure(window: u64, rounds: usize) -> Value {
     check_two_threads(&shared, &take(8));
     let mut times = [const { Vec::new() }; 3];
     for _ in 0..rounds {
-        let batches = take(WARM_UP + 1);
+        let batches = take(warm_ups(window) + 1);
         times[0].extend(timed(&batches, |batch, seen| own.check_and_insert_batch(batch, seen)).last());
         times[1].extend(timed(&batches, |batch, seen| shared.check_and_insert_batch(batch, seen)).last());
 
