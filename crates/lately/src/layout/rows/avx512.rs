@@ -8,7 +8,7 @@ use core::arch::x86_64::{
     __m512i, _mm_set_epi64x, _mm512_and_si512, _mm512_cmpge_epi16_mask, _mm512_cvtepu8_epi32,
     _mm512_loadu_si512, _mm512_mask_set1_epi16, _mm512_mask_test_epi16_mask, _mm512_mask_test_epi32_mask,
     _mm512_maskz_mov_epi16, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_slli_epi32, _mm512_sllv_epi16,
-    _mm512_sllv_epi32, _mm512_storeu_si512, _mm512_ternarylogic_epi64, _pext_u32,
+    _mm512_sllv_epi32, _mm512_storeu_si512, _mm512_ternarylogic_epi64, _mm512_testn_epi32_mask, _pext_u32,
 };
 #[cfg(not(loom))]
 use core::arch::x86_64::{
@@ -17,7 +17,7 @@ use core::arch::x86_64::{
 
 use super::avx2;
 use super::portable::is_wide;
-use super::turn::RowMoment;
+use super::turn::{RowMoment, Turn, has_few_parts};
 use crate::hash::remix;
 use crate::layout::kernel::{Avx512, Kernel, Work};
 #[cfg(not(loom))]
@@ -81,6 +81,20 @@ fn compare<const WORDS: usize>(row: __m512i, pattern: __m512i, live: u32, vector
     }
 }
 
+/// [`Turn::reports`]; where parts are few, by comparing with every run there may be: none of its parts is missing.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
+fn reports<const WORDS: usize>(matching: u64, turn: &Turn<WORDS>) -> bool {
+    /// In a vector.
+    const RUNS: u32 = 16;
+    if !has_few_parts::<WORDS>() {
+        return turn.reports(matching);
+    }
+    let missing = _mm512_set1_epi32((!matching as u32).cast_signed());
+    let found = _mm512_testn_epi32_mask(load(&turn.runs, 0), missing);
+    found != 0 || turn.run_count > RUNS && _mm512_testn_epi32_mask(load(&turn.runs, 1), missing) != 0
+}
+
 /// One vector of a row with an item written into it, and without what has begun a new life.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
@@ -119,7 +133,8 @@ impl Kernel for Avx512 {
                 compare::<WORDS>(load(row, vector), pattern::<WORDS>(item, vector), live, vector)
             };
         }
-        now.turn.reports(matching)
+        // SAFETY: as above.
+        unsafe { reports(matching, now.turn) }
     }
 
     #[inline(always)]
@@ -139,7 +154,8 @@ impl Kernel for Avx512 {
                 store(row, vector, written(before, pattern, live, vector, now));
             }
         }
-        now.turn.reports(matching)
+        // SAFETY: as above.
+        unsafe { reports(matching, now.turn) }
     }
 
     #[inline(always)]

@@ -8,6 +8,9 @@ const STEPS: usize = 6;
 /// Doublings that reach a run of 16 parts, which is what most shapes need.
 const COMMON_STEPS: usize = 4;
 
+/// Parts in a row of one line, with the stamp's.
+const MOST_PARTS_IN_LINE: usize = 32;
+
 /// When a row was last written: the generation, modulo 2^15. It lies in the upper bits of the row's last word, below the
 /// topmost bit, which is the claim of a thread that is writing to the row (`shared`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +53,11 @@ pub(crate) struct Turn<const WORDS: usize> {
     /// By how many generations a row is behind: the parts, by place, of the segments that mean something in it. The others
     /// have begun a new life, or are the stamp or unused bits, which may look like a match.
     live: [u64; MOST_PARTS_IN_ROW + 1],
+    /// The parts, by place, of each run that is reported, where a row has no more than 32 parts: two to a word. All ones where
+    /// there is no run: no row has them, for the last part is the stamp's.
+    pub(super) runs: [u64; MOST_PARTS_IN_LINE / 2],
+    /// How many runs there are.
+    pub(super) run_count: u32,
     segments: u32,
     parts: u32,
     /// The newest segment's first part, and all parts that are not before it.
@@ -69,6 +77,8 @@ impl<const WORDS: usize> Turn<WORDS> {
             ages: [u64::MAX; WORDS],
             active: [0; WORDS],
             live: [0; MOST_PARTS_IN_ROW + 1],
+            runs: [u64::MAX; MOST_PARTS_IN_LINE / 2],
+            run_count: ring.window_generations() + 1,
             segments,
             parts,
             newest_part,
@@ -82,6 +92,13 @@ impl<const WORDS: usize> Turn<WORDS> {
             turn.live[..=age.0 as usize].iter_mut().for_each(|live| *live |= all_parts);
             for part in first..first + parts {
                 turn.set_part(shape, part, age, age.0 < ring.required_matches());
+            }
+        }
+        if has_few_parts::<WORDS>() {
+            for start in 0..=ring.window_generations() {
+                let by_age = low_bits(ring.required_matches() * parts) << (start * parts);
+                let (word, shift) = (start as usize / 2, start % 2 * 32);
+                turn.runs[word] = turn.runs[word] & !(0xffff_ffff << shift) | turn.by_place(by_age) << shift;
             }
         }
         turn
@@ -108,6 +125,11 @@ impl<const WORDS: usize> Turn<WORDS> {
     #[inline]
     fn by_age(&self, matching: u64) -> u64 {
         matching >> self.newest_part | matching << self.parts_from_newest
+    }
+
+    /// The reverse of [`by_age`](Self::by_age), of bits below (k + l) * b.
+    fn by_place(&self, by_age: u64) -> u64 {
+        (by_age << self.newest_part | by_age >> self.parts_from_newest) & low_bits(self.segments * self.parts)
     }
 
     /// Whether k consecutive segments match, given the live parts that do: k * b ones in a row, the first of them the first
@@ -168,6 +190,16 @@ impl<const WORDS: usize> RowMoment<'_, WORDS> {
     pub(super) fn live(&self) -> u64 {
         self.turn.live(self.staleness)
     }
+}
+
+/// Whether a row's parts fit 32 bits.
+pub(super) const fn has_few_parts<const WORDS: usize>() -> bool {
+    WORDS == 8
+}
+
+/// So many ones, fewer than 64.
+fn low_bits(ones: u32) -> u64 {
+    (1 << ones) - 1
 }
 
 /// Shifts whose sum is `run - 1`, each at most one more than the sum of those before it; zeros at the end do nothing.
