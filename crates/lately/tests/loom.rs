@@ -160,6 +160,24 @@ fn a_shift_in_the_middle_of_a_batch_loses_nothing() {
     });
 }
 
+/// A batch that has to wait for a row reads the generation after that: who had the row may have brought a new one meanwhile, and
+/// have written to the row again.
+#[test]
+fn a_shift_while_a_batch_waits_for_a_row_loses_nothing() {
+    let mut template = Filter::builder().window(100).shape(1, 2).segment(ROWS).build().unwrap();
+    let (first_row, last_row) = (hash(1), [2, 3, 4].map(|number| hash(number) | 1 << 63));
+    // The batch and one more fill the generation.
+    let room = template.plan().items_per_generation - 3;
+    (0..room).for_each(|number| template.insert_hash(hash(100 + number % 3)));
+    check_up_to(2, &template, move |filter| {
+        let other =
+            spawn(&filter, move |filter| last_row[..2].iter().for_each(|&item| filter.insert_hash(item)));
+        filter.insert_hash_batch(&[first_row, last_row[2]]);
+        other.join().unwrap();
+        assert!(last_row.into_iter().chain([first_row]).all(|item| filter.contains_hash(item)));
+    });
+}
+
 /// A copy made beside an insert has what was inserted before.
 #[test]
 fn a_snapshot_beside_an_insert_has_what_was_there() {
