@@ -38,12 +38,14 @@ impl AlignedWords {
         Self { buffer, offset, len }
     }
 
-    /// The words as whole lines, or as rows of several, if they are so many: what the buffer has behind them is less than one.
+    /// The words as rows of one or more lines; there must be a whole number of them. The buffer has less than a line behind the
+    /// words, so there is no row too many, and no need to look where they end.
     #[inline]
     pub(super) fn as_rows<const WORDS: usize>(&self) -> &[[u64; WORDS]] {
         self.buffer[self.offset..].as_chunks().0
     }
 
+    /// See [`as_rows`](Self::as_rows).
     #[inline]
     pub(super) fn as_rows_mut<const WORDS: usize>(&mut self) -> &mut [[u64; WORDS]] {
         self.buffer[self.offset..].as_chunks_mut().0
@@ -97,6 +99,27 @@ mod tests {
             assert_eq!(copy.as_ptr().addr() % LINE_BYTES, 0);
             assert!(copy == words);
         }
+    }
+
+    /// Wherever the allocator has put the buffer, and in a copy, which it puts elsewhere.
+    #[test]
+    fn rows_are_the_words_and_no_more() {
+        fn check<const WORDS: usize>() {
+            for (rows, offset) in (0..4).flat_map(|rows| (0..LINE_WORDS).map(move |offset| (rows, offset))) {
+                let len = rows * WORDS;
+                let buffer = (0..(len + LINE_WORDS - 1) as u64).collect();
+                let mut words = AlignedWords { buffer, offset, len };
+                let expected: Vec<u64> = (offset..offset + len).map(|word| word as u64).collect();
+                let copy = words.clone();
+                for seen in [copy.as_rows::<WORDS>(), words.as_rows_mut()] {
+                    assert_eq!(seen.as_flattened(), expected, "{rows} rows at {offset}");
+                }
+                assert_eq!(words.as_rows::<WORDS>().as_flattened(), expected, "{rows} rows at {offset}");
+            }
+        }
+        check::<8>();
+        check::<16>();
+        check::<32>();
     }
 
     #[test]

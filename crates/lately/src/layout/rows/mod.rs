@@ -74,6 +74,7 @@ impl<const WORDS: usize> Now<WORDS> {
 
 impl<const WORDS: usize> Rows<WORDS> {
     pub(super) fn new(shape: RowShape, words: AlignedWords, ring: &Ring) -> Self {
+        debug_assert!(words.len().is_multiple_of(WORDS), "{} words are no whole rows", words.len());
         Self { shape, now: Now::new(shape, ring), words }
     }
 
