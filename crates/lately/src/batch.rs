@@ -1,4 +1,5 @@
-//! Running operations on the machine's best instructions: on many items, with their memory asked for ahead. See `single` for one.
+//! What the operations do to an item, and doing it to many on the machine's best instructions, their memory asked for ahead.
+//! See `single` for one.
 #![allow(clippy::inline_always)] // see `kernel::Work`: what is not inlined is not compiled for the kernel
 
 use crate::ageing::{Ageing, Full};

@@ -1,4 +1,4 @@
-//! Running an operation on one item on the machine's best instructions.
+//! Running an operation on one item, on the machine's best instructions; see `batch` for many.
 #![allow(clippy::inline_always)] // see `kernel::Work`: what is not inlined is not compiled for the kernel
 
 use crate::batch::{Located, Operation, State};

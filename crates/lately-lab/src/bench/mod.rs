@@ -103,11 +103,11 @@ fn check_answers(contender: &mut dyn Contender, window: u64) {
     }
 }
 
-/// Keys that are timed at once.
+/// Keys that are timed at once: in a turn.
 const KEYS: u64 = 50_000;
-/// Before each time that counts, so many times as many that bring the contender's memory back into the cache, which the others
-/// have used since, as if nothing else were running. Of the 74 000 rows of a window of a million, one in 3000 is still cold
-/// then (after 4 times it was one in 15, and cost as much as all the others). Larger windows fit no cache.
+/// How many turns come before each one whose time counts. They bring the contender's memory back into the cache, which the others
+/// have used since, as if nothing else were running. Of the 74 000 rows of a window of a million, one in 3000 is still cold then
+/// (after 4 turns it was one in 15, and cost as much as all the others). Larger windows fit no cache.
 fn warm_ups(window: u64) -> u64 {
     if window <= 1_000_000 { 12 } else { 4 }
 }
@@ -147,7 +147,7 @@ fn measure(
         .collect()
 }
 
-/// The keys of a turn: others than in any turn before.
+/// The keys of a turn: new ones, or for hits known ones.
 fn keys_of(contender: &dyn Contender, operation: Operation, window: u64, turn: u64) -> Vec<u64> {
     let first = contender.keys_inserted();
     match operation {

@@ -1,4 +1,4 @@
-//! The instructions a filter runs on: portable ones, or AVX2 where the machine has it. The bits are the same.
+//! The instructions a filter runs on: portable ones, or AVX2 or AVX-512 where the machine has them. The bits are the same.
 //!
 //! A kernel is a value: whoever holds an [`Avx2`] has proof that the instructions are there. Work that should be compiled for the
 //! machine is a [`Work`], generic over the kernel, and is started by [`Instructions::run`], once per call or per batch:

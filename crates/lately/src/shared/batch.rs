@@ -1,4 +1,5 @@
-//! Running operations of many threads, one item at a time or many with their memory asked for ahead; as `crate::batch`.
+//! Running operations of many threads, one item at a time or many with their memory asked for ahead; as `crate::single` and
+//! `crate::batch`.
 #![allow(clippy::inline_always)] // see `kernel::Work`: what is not inlined is not compiled for the kernel
 
 use super::SharedFilter;

@@ -205,6 +205,7 @@ impl<const WORDS: usize> SharedSegments for SharedRowsRef<'_, WORDS> {
             let claimed = try_claim(row);
             answer(i, held.check_and_insert(kernel, item.hash));
             let last = claimed.unwrap_or_else(|| wait_to_claim(row));
+            // The generation is read under every claim, but seldom moves.
             if !view.is_current() {
                 now = self.moment(&view.ring);
             }
