@@ -107,7 +107,7 @@ fn check_answers(contender: &mut dyn Contender, window: u64) {
 const KEYS: u64 = 50_000;
 /// How many turns come before each one whose time counts. They bring the contender's memory back into the cache, which the others
 /// have used since, as if nothing else were running. Of the 74 000 rows of a window of a million, one in 3000 is still cold then
-/// (after 4 turns it was one in 15, and cost as much as all the others). Larger windows fit no cache.
+/// (after 4 turns, one in 15). Larger windows fit no cache.
 fn warm_ups(window: u64) -> u64 {
     if window <= 1_000_000 { 12 } else { 4 }
 }
