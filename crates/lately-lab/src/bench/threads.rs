@@ -21,9 +21,11 @@ pub(crate) fn measure(window: u64, rounds: usize) -> Value {
         next += batches * BATCH;
         (0..batches).map(|batch| keys(next - (batch + 1) * BATCH)).collect::<Vec<_>>()
     };
-    for batch in take(3 * window / BATCH) {
-        own.insert_batch(&batch);
-        shared.insert_batch(&batch);
+    for _ in 0..3 * window / BATCH {
+        for batch in take(1) {
+            own.insert_batch(&batch);
+            shared.insert_batch(&batch);
+        }
     }
     check_two_threads(&shared, &take(8));
     let mut times = [const { Vec::new() }; 3];
