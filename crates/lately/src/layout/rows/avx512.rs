@@ -85,14 +85,12 @@ fn compare<const WORDS: usize>(row: __m512i, pattern: __m512i, live: u32, vector
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
 fn reports<const WORDS: usize>(matching: u64, turn: &Turn<WORDS>) -> bool {
-    /// In a vector.
-    const RUNS: u32 = 16;
     if !has_few_parts::<WORDS>() {
         return turn.reports(matching);
     }
     let missing = _mm512_set1_epi32((!matching as u32).cast_signed());
-    let found = _mm512_testn_epi32_mask(load(&turn.runs, 0), missing);
-    found != 0 || turn.run_count > RUNS && _mm512_testn_epi32_mask(load(&turn.runs, 1), missing) != 0
+    let found = |vector| _mm512_testn_epi32_mask(load(&turn.runs, vector), missing);
+    found(0) | found(1) != 0
 }
 
 /// One vector of a row with an item written into it, and without what has begun a new life.

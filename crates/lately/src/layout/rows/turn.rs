@@ -56,8 +56,6 @@ pub(crate) struct Turn<const WORDS: usize> {
     /// The parts, by place, of each run that is reported, where a row has no more than 32 parts: two to a word. All ones where
     /// there is no run: no row has them, for the last part is the stamp's.
     pub(super) runs: [u64; MOST_PARTS_IN_LINE / 2],
-    /// How many runs there are.
-    pub(super) run_count: u32,
     segments: u32,
     parts: u32,
     /// The newest segment's first part, and all parts that are not before it.
@@ -78,7 +76,6 @@ impl<const WORDS: usize> Turn<WORDS> {
             active: [0; WORDS],
             live: [0; MOST_PARTS_IN_ROW + 1],
             runs: [u64::MAX; MOST_PARTS_IN_LINE / 2],
-            run_count: ring.window_generations() + 1,
             segments,
             parts,
             newest_part,
