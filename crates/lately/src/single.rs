@@ -27,7 +27,7 @@ impl<O: Operation> Work for Single<'_, O> {
     }
 }
 
-/// One operation in any layout. Slices and blocks, whose code is long, are apart from rows for the same reason.
+/// One operation in any layout.
 struct SingleElsewhere<'a, O>(Single<'a, O>);
 
 impl<O: Operation> Work for SingleElsewhere<'_, O> {
@@ -36,17 +36,9 @@ impl<O: Operation> Work for SingleElsewhere<'_, O> {
     #[inline(always)]
     fn run<K: Kernel>(self, kernel: K) -> bool {
         let Self(Single { filter: Filter { memory, ring, ageing, .. }, hash, operation }) = self;
-        match memory {
-            Memory::Slices(segments) => {
-                apply_apart(operation, kernel, State { segments: segments.update(), ring, ageing }, hash)
-            }
-            Memory::Blocks(segments) => {
-                apply_apart(operation, kernel, State { segments: segments.update(), ring, ageing }, hash)
-            }
-            rows => whichever!(Memory: rows, segments => {
-                apply(operation, kernel, State { segments: segments.update(), ring, ageing }, hash)
-            }),
-        }
+        whichever!(Memory: memory, segments => {
+            apply(operation, kernel, State { segments: segments.update(), ring, ageing }, hash)
+        })
     }
 }
 
@@ -65,16 +57,6 @@ fn apply<O: Operation, S: Update, K: Kernel>(
 ) -> bool {
     let item = Located::new(hash, &state.segments);
     operation.apply(kernel, &mut state, item)
-}
-
-#[inline(never)]
-fn apply_apart<O: Operation, S: Update, K: Kernel>(
-    operation: O,
-    kernel: K,
-    state: State<'_, S>,
-    hash: u64,
-) -> bool {
-    apply(operation, kernel, state, hash)
 }
 
 /// One question; see [`Single`].
@@ -104,22 +86,13 @@ impl Work for SingleQueryElsewhere<'_> {
     #[inline(always)]
     fn run<K: Kernel>(self, kernel: K) -> bool {
         let Self(SingleQuery { filter: Filter { memory, ring, .. }, hash }) = self;
-        match memory {
-            Memory::Slices(segments) => query_apart(kernel, &segments.query(), hash, ring),
-            Memory::Blocks(segments) => query_apart(kernel, &segments.query(), hash, ring),
-            rows => whichever!(Memory: rows, segments => query(kernel, &segments.query(), hash, ring)),
-        }
+        whichever!(Memory: memory, segments => query(kernel, &segments.query(), hash, ring))
     }
 }
 
 #[inline(always)]
 fn query<S: Query, K: Kernel>(kernel: K, segments: &S, hash: u64, ring: &Ring) -> bool {
     segments.contains(kernel, hash, segments.place(hash), ring)
-}
-
-#[inline(never)]
-fn query_apart<S: Query, K: Kernel>(kernel: K, segments: &S, hash: u64, ring: &Ring) -> bool {
-    query(kernel, segments, hash, ring)
 }
 
 impl Filter {

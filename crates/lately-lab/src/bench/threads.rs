@@ -5,7 +5,7 @@ use std::time::Instant;
 use lately::{Builder, Filter, Segment, SharedFilter};
 use serde_json::{Value, json};
 
-use super::{KEYS as BATCH, warm_ups};
+use super::{KEYS, warm_ups};
 
 /// What two threads do at a time: some ten milliseconds, so that it matters little if the system starts both on one core.
 const BATCHES_OF_TWO: u64 = 64;
@@ -18,10 +18,10 @@ pub(crate) fn measure(window: u64, rounds: usize) -> Value {
     let shared = rows.build_shared().expect("a valid promise");
     let mut next = 0;
     let mut take = |batches: u64| {
-        next += batches * BATCH;
-        (0..batches).map(|batch| keys(next - (batch + 1) * BATCH)).collect::<Vec<_>>()
+        next += batches * KEYS;
+        (0..batches).map(|batch| keys(next - (batch + 1) * KEYS)).collect::<Vec<_>>()
     };
-    for _ in 0..3 * window / BATCH {
+    for _ in 0..3 * window / KEYS {
         for batch in take(1) {
             own.insert_batch(&batch);
             shared.insert_batch(&batch);
@@ -37,7 +37,7 @@ pub(crate) fn measure(window: u64, rounds: usize) -> Value {
         let batches = take(BATCHES_OF_TWO);
         let start = Instant::now();
         on_two_threads(&shared, &batches);
-        times[2].push(start.elapsed().as_nanos() as f64 / (BATCHES_OF_TWO * BATCH) as f64);
+        times[2].push(start.elapsed().as_nanos() as f64 / (BATCHES_OF_TWO * KEYS) as f64);
         batches.iter().for_each(|batch| own.insert_batch(batch));
     }
     let [own, one, two] = times.map(|mut times| {
@@ -67,7 +67,7 @@ fn on_two_threads(shared: &SharedFilter, batches: &[Vec<[u8; 8]>]) {
 /// The batches are fewer than the window has items: all are still there.
 fn check_two_threads(shared: &SharedFilter, batches: &[Vec<[u8; 8]>]) {
     on_two_threads(shared, batches);
-    let mut seen = vec![false; BATCH as usize];
+    let mut seen = vec![false; KEYS as usize];
     for batch in batches {
         shared.contains_batch(batch, &mut seen);
         assert!(seen.iter().all(|&seen| seen), "a false negative");
@@ -76,11 +76,11 @@ fn check_two_threads(shared: &SharedFilter, batches: &[Vec<[u8; 8]>]) {
 
 /// Nanoseconds per key, for each batch of new keys.
 fn timed(batches: &[Vec<[u8; 8]>], mut check_and_insert: impl FnMut(&[[u8; 8]], &mut [bool])) -> Vec<f64> {
-    let mut seen = vec![false; BATCH as usize];
+    let mut seen = vec![false; KEYS as usize];
     let time_of = |batch: &Vec<[u8; 8]>| {
         let start = Instant::now();
         check_and_insert(batch, &mut seen);
-        let ns = start.elapsed().as_nanos() as f64 / BATCH as f64;
+        let ns = start.elapsed().as_nanos() as f64 / KEYS as f64;
         assert!(seen.iter().filter(|&&seen| seen).count() < 200, "of new keys, 50 are promised");
         ns
     };
@@ -89,5 +89,5 @@ fn timed(batches: &[Vec<[u8; 8]>], mut check_and_insert: impl FnMut(&[[u8; 8]], 
 
 /// The numbers from `first` on, as items.
 fn keys(first: u64) -> Vec<[u8; 8]> {
-    (first..first + BATCH).map(u64::to_le_bytes).collect()
+    (first..first + KEYS).map(u64::to_le_bytes).collect()
 }

@@ -10,10 +10,14 @@ use super::rows::{RowMoment, portable};
 #[cfg(feature = "std")]
 use crate::sync::AtomicU64;
 
-/// What rows need of a set of instructions. `WORDS` is the size of a row.
-pub(crate) trait Kernel: Copy {
+/// A set of instructions.
+pub(crate) trait Run: Copy {
     /// Calls a function that is compiled for these instructions.
     fn run<W: Work>(self, work: W) -> W::Output;
+}
+
+/// What rows need of a set of instructions. `WORDS` is the size of a row.
+pub(crate) trait Kernel: Run {
     fn contains<const WORDS: usize>(self, row: &[u64; WORDS], item: u64, now: RowMoment<'_, WORDS>) -> bool;
     fn check_and_insert<const WORDS: usize>(
         self,
@@ -103,12 +107,14 @@ impl Instructions {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Portable;
 
-impl Kernel for Portable {
+impl Run for Portable {
     #[inline]
     fn run<W: Work>(self, work: W) -> W::Output {
         work.run(self)
     }
+}
 
+impl Kernel for Portable {
     #[inline]
     fn contains<const WORDS: usize>(self, row: &[u64; WORDS], item: u64, now: RowMoment<'_, WORDS>) -> bool {
         portable::contains(row, item, now)
@@ -144,7 +150,7 @@ pub(crate) use x86::{Avx2, Avx512};
 mod x86 {
     use std::arch::is_x86_feature_detected;
 
-    use super::Work;
+    use super::{Run, Work};
 
     /// A proof that the machine has some instructions, made only by `detect`.
     macro_rules! proof {
@@ -157,9 +163,11 @@ mod x86 {
                 pub(crate) fn detect() -> Option<Self> {
                     ($(is_x86_feature_detected!($one))&&+).then_some(Self(()))
                 }
+            }
 
+            impl Run for $name {
                 #[inline(always)]
-                pub(crate) fn enter<W: Work>(self, work: W) -> W::Output {
+                fn run<W: Work>(self, work: W) -> W::Output {
                     #[target_feature(enable = $all)]
                     fn run<W: Work>(proof: $name, work: W) -> W::Output {
                         work.run(proof)

@@ -19,7 +19,7 @@ use super::portable::is_wide;
 use super::turn::RowMoment;
 use crate::hash::remix;
 use crate::layout::aligned::LINE_BYTES;
-use crate::layout::kernel::{Avx2, Kernel, Work};
+use crate::layout::kernel::{Avx2, Kernel};
 #[cfg(not(loom))]
 use crate::sync::AtomicU64;
 
@@ -119,11 +119,6 @@ fn write<const WORDS: usize>(
 /// The operations must end up in the loop that calls them, which a function with a target feature cannot be made to;
 /// so they have none, and the proof that the instructions are there instead.
 impl Kernel for Avx2 {
-    #[inline(always)]
-    fn run<W: Work>(self, work: W) -> W::Output {
-        self.enter(work)
-    }
-
     #[inline(always)]
     fn contains<const WORDS: usize>(self, row: &[u64; WORDS], item: u64, now: RowMoment<'_, WORDS>) -> bool {
         // SAFETY: `self` is proof that the instructions are there.

@@ -19,7 +19,7 @@ use super::avx2;
 use super::portable::is_wide;
 use super::turn::{RowMoment, Turn, has_few_parts};
 use crate::hash::remix;
-use crate::layout::kernel::{Avx512, Kernel, Work};
+use crate::layout::kernel::{Avx512, Kernel};
 #[cfg(not(loom))]
 use crate::sync::AtomicU64;
 
@@ -116,11 +116,6 @@ fn written<const WORDS: usize>(
 
 /// See `avx2`: no target features here, so that all ends up in the loop that calls it.
 impl Kernel for Avx512 {
-    #[inline(always)]
-    fn run<W: Work>(self, work: W) -> W::Output {
-        self.enter(work)
-    }
-
     #[inline(always)]
     fn contains<const WORDS: usize>(self, row: &[u64; WORDS], item: u64, now: RowMoment<'_, WORDS>) -> bool {
         let mut matching = 0;

@@ -85,7 +85,7 @@ impl<const WORDS: usize> Turn<WORDS> {
         };
         for age in ring.ages() {
             let first = ring.position_of(age).index() as u32 * parts;
-            let all_parts = ((1 << parts) - 1) << first;
+            let all_parts = low_bits(parts) << first;
             turn.live[..=age.0 as usize].iter_mut().for_each(|live| *live |= all_parts);
             for part in first..first + parts {
                 turn.set_part(shape, part, age, age.0 < ring.required_matches());
@@ -151,7 +151,7 @@ impl<const WORDS: usize> Turn<WORDS> {
 
     /// Whether all parts of the segment of this age match.
     pub(super) fn segment_matches(&self, matching: u64, age: Age) -> bool {
-        let segment = ((1 << self.parts) - 1) << (age.0 * self.parts);
+        let segment = low_bits(self.parts) << (age.0 * self.parts);
         self.by_age(matching) & segment == segment
     }
 }
