@@ -38,9 +38,9 @@ impl<S: Update> State<'_, S> {
 
 /// An item's hash, and its place in a layout.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Located {
+pub(crate) struct Located<P = usize> {
     pub(crate) hash: u64,
-    pub(crate) place: usize,
+    pub(crate) place: P,
 }
 
 impl Located {
@@ -52,6 +52,9 @@ impl Located {
 
 /// What is done to a filter with one item; answers whether the item was seen lately (a plain insert does not ask).
 pub(crate) trait Operation: Copy {
+    /// Whether somebody wants the answers.
+    const ANSWERS: bool = true;
+
     fn apply<S: Update, K: Kernel>(self, kernel: K, state: &mut State<'_, S>, item: Located) -> bool;
 }
 
@@ -59,6 +62,8 @@ pub(crate) trait Operation: Copy {
 pub(crate) struct Insert;
 
 impl Operation for Insert {
+    const ANSWERS: bool = false;
+
     #[inline(always)]
     fn apply<S: Update, K: Kernel>(self, kernel: K, state: &mut State<'_, S>, item: Located) -> bool {
         if state.ageing.is_full() {
@@ -101,116 +106,113 @@ impl Operation for CheckOrInsert {
     }
 }
 
-/// `hash_at(i)` hashes item i, `answer(i, seen)` takes its answer.
-struct Batch<'a, O, H, A> {
+/// `seen[i]` is the answer to the i-th item.
+struct Batch<'a, O, H> {
     filter: &'a mut Filter,
-    len: usize,
-    hash_at: H,
-    answer: A,
+    hashes: H,
+    seen: &'a mut [bool],
     operation: O,
 }
 
-impl<O: Operation, H: Fn(usize) -> u64, A: FnMut(usize, bool)> Work for Batch<'_, O, H, A> {
+impl<O: Operation, H: ExactSizeIterator<Item = u64>> Work for Batch<'_, O, H> {
     type Output = ();
 
     #[inline(always)]
     fn run<K: Kernel>(self, kernel: K) {
-        let Self { filter, len, hash_at, answer, operation } = self;
+        let Self { filter, hashes, seen, operation } = self;
         let Filter { memory, ring, ageing, .. } = filter;
         whichever!(Memory: memory, segments => {
             let state = State { segments: segments.update(), ring, ageing };
-            pipeline(Applying { kernel, state, hash_at, answer, operation }, len);
+            pipeline(Applying { kernel, state, seen, operation }, hashes);
         });
     }
 }
 
-struct Applying<'a, K, S, O, H, A> {
+struct Applying<'a, K, S, O> {
     kernel: K,
     state: State<'a, S>,
-    hash_at: H,
-    answer: A,
+    seen: &'a mut [bool],
     operation: O,
 }
 
-impl<K: Kernel, S: Update, O: Operation, H: Fn(usize) -> u64, A: FnMut(usize, bool)> Stages
-    for Applying<'_, K, S, O, H, A>
-{
+impl<K: Kernel, S: Update, O: Operation> Stages for Applying<'_, K, S, O> {
     #[inline(always)]
-    fn look_up(&self, i: usize) -> Located {
+    fn look_up(&self, hash: u64) -> Located {
         let State { segments, ring, .. } = &self.state;
-        let item = Located::new((self.hash_at)(i), segments);
+        let item = Located::new(hash, segments);
         segments.prefetch(self.kernel, item.hash, item.place, ring);
         item
     }
 
     #[inline(always)]
     fn apply(&mut self, i: usize, item: Located) {
-        let answer = self.operation.apply(self.kernel, &mut self.state, item);
-        (self.answer)(i, answer);
+        let seen = self.operation.apply(self.kernel, &mut self.state, item);
+        if O::ANSWERS {
+            self.seen[i] = seen;
+        }
     }
 }
 
-struct BatchQuery<'a, H, A> {
+struct BatchQuery<'a, H> {
     filter: &'a Filter,
-    len: usize,
-    hash_at: H,
-    answer: A,
+    hashes: H,
+    seen: &'a mut [bool],
 }
 
-impl<H: Fn(usize) -> u64, A: FnMut(usize, bool)> Work for BatchQuery<'_, H, A> {
+impl<H: ExactSizeIterator<Item = u64>> Work for BatchQuery<'_, H> {
     type Output = ();
 
     #[inline(always)]
     fn run<K: Kernel>(self, kernel: K) {
-        let Self { filter, len, hash_at, answer } = self;
+        let Self { filter, hashes, seen } = self;
         let ring = &filter.ring;
         whichever!(Memory: &filter.memory, segments => {
-            pipeline(Querying { kernel, segments: segments.query(), ring, hash_at, answer }, len);
+            pipeline(Querying { kernel, segments: segments.query(), ring, seen }, hashes);
         });
     }
 }
 
-struct Querying<'a, K, S, H, A> {
+struct Querying<'a, K, S> {
     kernel: K,
     segments: S,
     ring: &'a Ring,
-    hash_at: H,
-    answer: A,
+    seen: &'a mut [bool],
 }
 
-impl<K: Kernel, S: Query, H: Fn(usize) -> u64, A: FnMut(usize, bool)> Stages for Querying<'_, K, S, H, A> {
+impl<K: Kernel, S: Query> Stages for Querying<'_, K, S> {
     #[inline(always)]
-    fn look_up(&self, i: usize) -> Located {
-        let item = Located::new((self.hash_at)(i), &self.segments);
+    fn look_up(&self, hash: u64) -> Located {
+        let item = Located::new(hash, &self.segments);
         self.segments.prefetch(self.kernel, item.hash, item.place, self.ring);
         item
     }
 
     #[inline(always)]
     fn apply(&mut self, i: usize, item: Located) {
-        (self.answer)(i, self.segments.contains(self.kernel, item.hash, item.place, self.ring));
+        self.seen[i] = self.segments.contains(self.kernel, item.hash, item.place, self.ring);
     }
 }
 
 /// What happens to each item of a batch, twice. Methods must be `#[inline(always)]`; closures would not be, always.
 trait Stages {
-    /// Hashes item i and asks for its memory.
-    fn look_up(&self, i: usize) -> Located;
+    /// Finds an item's place and asks for its memory.
+    fn look_up(&self, hash: u64) -> Located;
     /// Does what is to be done with it, and answers.
     fn apply(&mut self, i: usize, item: Located);
 }
 
 /// Looks up and prefetches items [`AHEAD`] of the one that is applied.
 #[inline(always)]
-fn pipeline(mut stages: impl Stages, len: usize) {
+fn pipeline(mut stages: impl Stages, mut hashes: impl ExactSizeIterator<Item = u64>) {
+    let len = hashes.len();
     let mut items = [Located::default(); AHEAD];
-    for (i, item) in items.iter_mut().enumerate().take(len) {
-        *item = stages.look_up(i);
+    for (item, hash) in items.iter_mut().zip(&mut hashes) {
+        *item = stages.look_up(hash);
     }
     for i in 0..len {
         let item = items[i % AHEAD];
-        if i + AHEAD < len {
-            items[i % AHEAD] = stages.look_up(i + AHEAD);
+        if let Some(hash) = hashes.next() {
+            items[i % AHEAD] = stages.look_up(hash);
         }
         stages.apply(i, item);
     }
@@ -220,20 +222,14 @@ impl Filter {
     pub(crate) fn run_batch<O: Operation>(
         &mut self,
         operation: O,
-        len: usize,
-        hash_at: impl Fn(usize) -> u64,
-        answer: impl FnMut(usize, bool),
+        hashes: impl ExactSizeIterator<Item = u64>,
+        seen: &mut [bool],
     ) {
         let instructions = self.instructions;
-        instructions.run(Batch { filter: self, len, hash_at, answer, operation });
+        instructions.run(Batch { filter: self, hashes, seen, operation });
     }
 
-    pub(crate) fn run_batch_query(
-        &self,
-        len: usize,
-        hash_at: impl Fn(usize) -> u64,
-        answer: impl FnMut(usize, bool),
-    ) {
-        self.instructions.run(BatchQuery { filter: self, len, hash_at, answer });
+    pub(crate) fn run_batch_query(&self, hashes: impl ExactSizeIterator<Item = u64>, seen: &mut [bool]) {
+        self.instructions.run(BatchQuery { filter: self, hashes, seen });
     }
 }

@@ -73,7 +73,7 @@ macro_rules! operations {
             /// [`insert`](Self::insert) for each item, in order.
             pub fn insert_batch<T: AsRef<[u8]>>($($write)+ $self, items: &[T]) {
                 let hash_function = $self.hash_function;
-                $self.run_batch(Insert, items.len(), |i| hash_function.hash(items[i].as_ref()), |_, _| {});
+                $self.run_batch(Insert, items.iter().map(|item| hash_function.hash(item.as_ref())), &mut []);
             }
 
             /// [`contains`](Self::contains) for each item, answered in the same place of `seen`.
@@ -91,7 +91,7 @@ macro_rules! operations {
             /// ```
             pub fn contains_batch<T: AsRef<[u8]>>(& $self, items: &[T], seen: &mut [bool]) {
                 check_lengths(items, seen);
-                $self.run_batch_query(items.len(), |i| $self.hash_of(&items[i]), |i, answer| seen[i] = answer);
+                $self.run_batch_query(items.iter().map(|item| $self.hash_of(item)), seen);
             }
 
             /// [`check_and_insert`](Self::check_and_insert) for each item in order, answered in the same place of `seen`.
@@ -101,8 +101,8 @@ macro_rules! operations {
             pub fn check_and_insert_batch<T: AsRef<[u8]>>($($write)+ $self, items: &[T], seen: &mut [bool]) {
                 check_lengths(items, seen);
                 let hash_function = $self.hash_function;
-                let hash_at = |i: usize| hash_function.hash(items[i].as_ref());
-                $self.run_batch(CheckAndInsert, items.len(), hash_at, |i, answer| seen[i] = answer);
+                let hashes = items.iter().map(|item| hash_function.hash(item.as_ref()));
+                $self.run_batch(CheckAndInsert, hashes, seen);
             }
 
             /// [`check_or_insert`](Self::check_or_insert) for each item in order, answered in the same place of `seen`.
@@ -112,13 +112,13 @@ macro_rules! operations {
             pub fn check_or_insert_batch<T: AsRef<[u8]>>($($write)+ $self, items: &[T], seen: &mut [bool]) {
                 check_lengths(items, seen);
                 let hash_function = $self.hash_function;
-                let hash_at = |i: usize| hash_function.hash(items[i].as_ref());
-                $self.run_batch(CheckOrInsert, items.len(), hash_at, |i, answer| seen[i] = answer);
+                let hashes = items.iter().map(|item| hash_function.hash(item.as_ref()));
+                $self.run_batch(CheckOrInsert, hashes, seen);
             }
 
             /// [`insert_hash`](Self::insert_hash) for each hash, in order.
             pub fn insert_hash_batch($($write)+ $self, hashes: &[u64]) {
-                $self.run_batch(Insert, hashes.len(), |i| hashes[i], |_, _| {});
+                $self.run_batch(Insert, hashes.iter().copied(), &mut []);
             }
 
             /// [`contains_batch`](Self::contains_batch) for hashes of the caller's.
@@ -127,7 +127,7 @@ macro_rules! operations {
             /// If `hashes` and `seen` differ in length.
             pub fn contains_hash_batch(& $self, hashes: &[u64], seen: &mut [bool]) {
                 check_lengths(hashes, seen);
-                $self.run_batch_query(hashes.len(), |i| hashes[i], |i, answer| seen[i] = answer);
+                $self.run_batch_query(hashes.iter().copied(), seen);
             }
 
             /// [`check_and_insert_batch`](Self::check_and_insert_batch) for hashes of the caller's.
@@ -136,7 +136,7 @@ macro_rules! operations {
             /// If `hashes` and `seen` differ in length.
             pub fn check_and_insert_hash_batch($($write)+ $self, hashes: &[u64], seen: &mut [bool]) {
                 check_lengths(hashes, seen);
-                $self.run_batch(CheckAndInsert, hashes.len(), |i| hashes[i], |i, answer| seen[i] = answer);
+                $self.run_batch(CheckAndInsert, hashes.iter().copied(), seen);
             }
 
             /// [`check_or_insert_batch`](Self::check_or_insert_batch) for hashes of the caller's.
@@ -145,7 +145,7 @@ macro_rules! operations {
             /// If `hashes` and `seen` differ in length.
             pub fn check_or_insert_hash_batch($($write)+ $self, hashes: &[u64], seen: &mut [bool]) {
                 check_lengths(hashes, seen);
-                $self.run_batch(CheckOrInsert, hashes.len(), |i| hashes[i], |i, answer| seen[i] = answer);
+                $self.run_batch(CheckOrInsert, hashes.iter().copied(), seen);
             }
         }
     };

@@ -120,7 +120,7 @@ fn exactly_one_of_two_is_told_that_an_item_is_new() {
     }
 }
 
-/// A batch has a row in hand while it claims the next: two that want each other's rows both come to an end, and so does one
+/// A batch has rows in hand while it claims the next: two that want each other's rows both come to an end, and so does one
 /// that wants the same row again. Each item is new to exactly one of them.
 #[test]
 fn batches_through_the_same_rows_do_not_wait_for_each_other() {
@@ -142,7 +142,7 @@ fn batches_through_the_same_rows_do_not_wait_for_each_other() {
     }
 }
 
-/// A shift while a batch has a row in hand and claims the next, to which another insert brings the new generation first, or for
+/// A shift while a batch has rows in hand and claims the next, to which another insert brings the new generation first, or for
 /// which its housekeeping waits: both come to an end, and nothing is lost.
 #[test]
 fn a_shift_in_the_middle_of_a_batch_loses_nothing() {

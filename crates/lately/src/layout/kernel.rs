@@ -6,7 +6,7 @@
 
 #[cfg(feature = "std")]
 use super::rows::shared;
-use super::rows::{RowMoment, portable};
+use super::rows::{Moment, portable};
 #[cfg(feature = "std")]
 use crate::sync::AtomicU64;
 
@@ -18,17 +18,34 @@ pub(crate) trait Run: Copy {
 
 /// What rows need of a set of instructions. `WORDS` is the size of a row.
 pub(crate) trait Kernel: Run {
-    fn contains<const WORDS: usize>(self, row: &[u64; WORDS], item: u64, now: RowMoment<'_, WORDS>) -> bool;
+    /// A [`Moment`] as these instructions want it, for one row or for many.
+    type Loaded<'a, const WORDS: usize>;
+    fn loaded<const WORDS: usize>(self, moment: Moment<'_, WORDS>) -> Self::Loaded<'_, WORDS>;
+    /// Here and below, in a row that is so many generations behind.
+    fn contains<const WORDS: usize>(
+        self,
+        row: &[u64; WORDS],
+        item: u64,
+        staleness: u32,
+        now: &Self::Loaded<'_, WORDS>,
+    ) -> bool;
     fn check_and_insert<const WORDS: usize>(
         self,
         row: &mut [u64; WORDS],
         item: u64,
-        now: RowMoment<'_, WORDS>,
+        staleness: u32,
+        now: &Self::Loaded<'_, WORDS>,
     ) -> bool;
     /// The answer that nobody takes costs nothing, where all is inlined.
     #[inline(always)]
-    fn insert<const WORDS: usize>(self, row: &mut [u64; WORDS], item: u64, now: RowMoment<'_, WORDS>) {
-        _ = self.check_and_insert(row, item, now);
+    fn insert<const WORDS: usize>(
+        self,
+        row: &mut [u64; WORDS],
+        item: u64,
+        staleness: u32,
+        now: &Self::Loaded<'_, WORDS>,
+    ) {
+        _ = self.check_and_insert(row, item, staleness, now);
     }
     /// Asks for the cache lines of something that will be needed soon.
     fn prefetch<T>(self, target: &T);
@@ -38,10 +55,17 @@ pub(crate) trait Kernel: Run {
     fn prefetch_to_write<T>(self, target: &T) {
         self.prefetch(target);
     }
-    /// A row that threads share, with its last word as it was read before.
+    /// A row that threads share, whose last word was read before; that is as it was then, or newer.
     #[cfg(feature = "std")]
     #[inline(always)]
     fn load<const WORDS: usize>(self, row: &[AtomicU64; WORDS], last: u64) -> [u64; WORDS] {
+        shared::load(row, last)
+    }
+    /// The same right after a claim, which found that last word: it is not read again, for that would have to wait until the
+    /// claim is written.
+    #[cfg(feature = "std")]
+    #[inline(always)]
+    fn load_claimed<const WORDS: usize>(self, row: &[AtomicU64; WORDS], last: u64) -> [u64; WORDS] {
         shared::load(row, last)
     }
     /// Stores a row that others read meanwhile, its last word last.
@@ -115,9 +139,22 @@ impl Run for Portable {
 }
 
 impl Kernel for Portable {
+    type Loaded<'a, const WORDS: usize> = Moment<'a, WORDS>;
+
     #[inline]
-    fn contains<const WORDS: usize>(self, row: &[u64; WORDS], item: u64, now: RowMoment<'_, WORDS>) -> bool {
-        portable::contains(row, item, now)
+    fn loaded<const WORDS: usize>(self, moment: Moment<'_, WORDS>) -> Moment<'_, WORDS> {
+        moment
+    }
+
+    #[inline]
+    fn contains<const WORDS: usize>(
+        self,
+        row: &[u64; WORDS],
+        item: u64,
+        staleness: u32,
+        now: &Moment<'_, WORDS>,
+    ) -> bool {
+        portable::contains(row, item, staleness, *now)
     }
 
     #[inline]
@@ -125,16 +162,23 @@ impl Kernel for Portable {
         self,
         row: &mut [u64; WORDS],
         item: u64,
-        now: RowMoment<'_, WORDS>,
+        staleness: u32,
+        now: &Moment<'_, WORDS>,
     ) -> bool {
-        let seen = portable::contains(row, item, now);
-        portable::insert(row, item, now);
+        let seen = portable::contains(row, item, staleness, *now);
+        portable::insert(row, item, staleness, *now);
         seen
     }
 
     #[inline]
-    fn insert<const WORDS: usize>(self, row: &mut [u64; WORDS], item: u64, now: RowMoment<'_, WORDS>) {
-        portable::insert(row, item, now);
+    fn insert<const WORDS: usize>(
+        self,
+        row: &mut [u64; WORDS],
+        item: u64,
+        staleness: u32,
+        now: &Moment<'_, WORDS>,
+    ) {
+        portable::insert(row, item, staleness, *now);
     }
 
     /// Stable Rust has no portable prefetch.

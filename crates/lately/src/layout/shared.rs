@@ -63,34 +63,42 @@ impl<'a> View<'a> {
 
 /// [`Query`] and [`Update`] for many threads at once, in memory borrowed for a call or a batch.
 pub(crate) trait SharedSegments {
-    fn place(&self, item: u64) -> usize;
-    fn prefetch<K: Kernel>(&self, kernel: K, item: u64, place: usize, ring: &Ring);
+    /// Where an item's bits are, found once.
+    type Place: Copy;
+    fn place(&self, item: u64) -> Self::Place;
+    fn prefetch<K: Kernel>(&self, kernel: K, item: u64, place: Self::Place, ring: &Ring);
     /// For an item that will be inserted, whatever the answer is.
     #[inline(always)]
-    fn prefetch_to_write<K: Kernel>(&self, kernel: K, item: u64, place: usize, ring: &Ring) {
+    fn prefetch_to_write<K: Kernel>(&self, kernel: K, item: u64, place: Self::Place, ring: &Ring) {
         self.prefetch(kernel, item, place, ring);
     }
-    fn contains<K: Kernel>(&self, kernel: K, item: u64, place: usize, view: &mut View<'_>) -> bool;
-    fn insert<K: Kernel>(&self, kernel: K, item: u64, place: usize, view: &mut View<'_>);
+    fn contains<K: Kernel>(&self, kernel: K, item: u64, place: Self::Place, view: &mut View<'_>) -> bool;
+    fn insert<K: Kernel>(&self, kernel: K, item: u64, place: Self::Place, view: &mut View<'_>);
     /// [`contains`](Self::contains) and [`insert`](Self::insert); of threads that do so with the same new item at the same
     /// time, in rows exactly one is told that it is new.
-    fn check_and_insert<K: Kernel>(&self, kernel: K, item: u64, place: usize, view: &mut View<'_>) -> bool;
+    fn check_and_insert<K: Kernel>(
+        &self,
+        kernel: K,
+        item: u64,
+        place: Self::Place,
+        view: &mut View<'_>,
+    ) -> bool;
     /// [`insert`](Self::insert), one after the other.
     #[inline(always)]
-    fn insert_all<K: Kernel>(&self, kernel: K, items: &[Located], view: &mut View<'_>) {
+    fn insert_all<K: Kernel>(&self, kernel: K, items: &[Located<Self::Place>], view: &mut View<'_>) {
         items.iter().for_each(|item| self.insert(kernel, item.hash, item.place, view));
     }
-    /// [`check_and_insert`](Self::check_and_insert), one after the other; `answer(i, seen)` takes the answers.
+    /// [`check_and_insert`](Self::check_and_insert), one after the other, answered in the same place of `seen`.
     #[inline(always)]
     fn check_and_insert_all<K: Kernel>(
         &self,
         kernel: K,
-        items: &[Located],
+        items: &[Located<Self::Place>],
         view: &mut View<'_>,
-        mut answer: impl FnMut(usize, bool),
+        seen: &mut [bool],
     ) {
-        for (i, item) in items.iter().enumerate() {
-            answer(i, self.check_and_insert(kernel, item.hash, item.place, view));
+        for (item, seen) in items.iter().zip(seen) {
+            *seen = self.check_and_insert(kernel, item.hash, item.place, view);
         }
     }
     /// Whether the segment of this age matches, while no shift can happen.
@@ -106,6 +114,8 @@ pub(crate) trait SharedSegments {
 macro_rules! shared_segments {
     ($layout:ident) => {
         impl SharedSegments for $layout<SharedWords<'_>> {
+            type Place = usize;
+
             #[inline(always)]
             fn place(&self, _item: u64) -> usize {
                 0

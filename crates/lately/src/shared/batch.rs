@@ -15,7 +15,8 @@ const BEGUN_AT_ONCE: u64 = 32;
 
 /// How many items are looked up, and then applied, at a time; a divisor of [`AHEAD`].
 const GROUP: usize = 16;
-const _: () = assert!(AHEAD.is_multiple_of(GROUP));
+/// Groups that are looked up: the one that is applied, those whose memory is asked for, and one more.
+const GROUPS: usize = 2 + AHEAD / GROUP;
 
 /// What a thread has in its hands during a call.
 pub(crate) struct Hand<'a, S> {
@@ -47,29 +48,42 @@ impl<S> Hand<'_, S> {
 pub(crate) trait Operation: Copy {
     /// Whether every item is inserted.
     const INSERTS: bool;
+    /// Whether somebody wants the answers.
+    const ANSWERS: bool = true;
 
-    fn apply<S: SharedSegments, K: Kernel>(self, kernel: K, hand: &mut Hand<'_, S>, item: Located) -> bool;
+    fn apply<S: SharedSegments, K: Kernel>(
+        self,
+        kernel: K,
+        hand: &mut Hand<'_, S>,
+        item: Located<S::Place>,
+    ) -> bool;
 
-    /// [`apply`](Self::apply), one after the other; `answer(i, seen)` takes the answers.
+    /// [`apply`](Self::apply), one after the other, answered in the same place of `seen` if somebody wants the answers.
     #[inline(always)]
     fn apply_all<S: SharedSegments, K: Kernel>(
         self,
         kernel: K,
         hand: &mut Hand<'_, S>,
-        items: &[Located],
-        mut answer: impl FnMut(usize, bool),
+        items: &[Located<S::Place>],
+        seen: &mut [bool],
     ) {
-        for (i, item) in items.iter().enumerate() {
-            answer(i, self.apply(kernel, hand, *item));
+        for (item, seen) in items.iter().zip(seen) {
+            *seen = self.apply(kernel, hand, *item);
         }
     }
 }
 
 impl Operation for Insert {
     const INSERTS: bool = true;
+    const ANSWERS: bool = false;
 
     #[inline(always)]
-    fn apply<S: SharedSegments, K: Kernel>(self, kernel: K, hand: &mut Hand<'_, S>, item: Located) -> bool {
+    fn apply<S: SharedSegments, K: Kernel>(
+        self,
+        kernel: K,
+        hand: &mut Hand<'_, S>,
+        item: Located<S::Place>,
+    ) -> bool {
         hand.begin(1);
         hand.segments.insert(kernel, item.hash, item.place, &mut hand.view);
         false
@@ -80,8 +94,8 @@ impl Operation for Insert {
         self,
         kernel: K,
         hand: &mut Hand<'_, S>,
-        items: &[Located],
-        _answer: impl FnMut(usize, bool),
+        items: &[Located<S::Place>],
+        _seen: &mut [bool],
     ) {
         let mut rest = items;
         while !rest.is_empty() {
@@ -96,7 +110,12 @@ impl Operation for CheckAndInsert {
     const INSERTS: bool = true;
 
     #[inline(always)]
-    fn apply<S: SharedSegments, K: Kernel>(self, kernel: K, hand: &mut Hand<'_, S>, item: Located) -> bool {
+    fn apply<S: SharedSegments, K: Kernel>(
+        self,
+        kernel: K,
+        hand: &mut Hand<'_, S>,
+        item: Located<S::Place>,
+    ) -> bool {
         // The question comes before the shift that the insert may bring.
         if hand.begun == 0
             && hand.progress.is_full()
@@ -114,19 +133,23 @@ impl Operation for CheckAndInsert {
         self,
         kernel: K,
         hand: &mut Hand<'_, S>,
-        items: &[Located],
-        mut answer: impl FnMut(usize, bool),
+        items: &[Located<S::Place>],
+        seen: &mut [bool],
     ) {
         let mut done = 0;
         while done < items.len() {
             if hand.begun == 0 && hand.progress.is_full() {
-                answer(done, self.apply(kernel, hand, items[done]));
+                seen[done] = self.apply(kernel, hand, items[done]);
                 done += 1;
                 continue;
             }
             let begun = &items[done..][..hand.begin(items.len() - done)];
-            let view = &mut hand.view;
-            hand.segments.check_and_insert_all(kernel, begun, view, |i, seen| answer(done + i, seen));
+            hand.segments.check_and_insert_all(
+                kernel,
+                begun,
+                &mut hand.view,
+                &mut seen[done..][..begun.len()],
+            );
             done += begun.len();
         }
     }
@@ -136,7 +159,12 @@ impl Operation for CheckOrInsert {
     const INSERTS: bool = false;
 
     #[inline(always)]
-    fn apply<S: SharedSegments, K: Kernel>(self, kernel: K, hand: &mut Hand<'_, S>, item: Located) -> bool {
+    fn apply<S: SharedSegments, K: Kernel>(
+        self,
+        kernel: K,
+        hand: &mut Hand<'_, S>,
+        item: Located<S::Place>,
+    ) -> bool {
         if hand.segments.contains(kernel, item.hash, item.place, &mut hand.view) {
             return true;
         }
@@ -155,54 +183,62 @@ impl Operation for Contains {
     const INSERTS: bool = false;
 
     #[inline(always)]
-    fn apply<S: SharedSegments, K: Kernel>(self, kernel: K, hand: &mut Hand<'_, S>, item: Located) -> bool {
+    fn apply<S: SharedSegments, K: Kernel>(
+        self,
+        kernel: K,
+        hand: &mut Hand<'_, S>,
+        item: Located<S::Place>,
+    ) -> bool {
         hand.segments.contains(kernel, item.hash, item.place, &mut hand.view)
     }
 }
 
-/// `hash_at(i)` hashes item i, `answer(i, seen)` takes its answer.
-struct Batch<'a, S, O, H, A> {
+/// `seen[i]` is the answer to the i-th item.
+struct Batch<'a, S, O, H> {
     hand: Hand<'a, S>,
-    len: usize,
-    hash_at: H,
-    answer: A,
+    hashes: H,
+    seen: &'a mut [bool],
     operation: O,
 }
 
-impl<S: SharedSegments, O: Operation, H: Fn(usize) -> u64, A: FnMut(usize, bool)> Work
-    for Batch<'_, S, O, H, A>
-{
+impl<S: SharedSegments, O: Operation, H: ExactSizeIterator<Item = u64>> Work for Batch<'_, S, O, H> {
     type Output = ();
 
     /// Looks up and prefetches items [`AHEAD`] of those that are applied. A group at a time: what is called to hash an item may be
-    /// anybody's code, which must not run while this thread has a row that others wait for; and a claim waits for what was
-    /// asked for before.
+    /// anybody's code, which must not run while this thread has a row that others wait for. Memory is asked for before the next
+    /// group is hashed, because a claim waits for what was asked for before.
     #[inline(always)]
-    fn run<K: Kernel>(mut self, kernel: K) {
-        let len = self.len;
-        let mut ahead = [Located::default(); AHEAD];
-        self.look_up(kernel, 0, &mut ahead);
-        let mut first = 0;
-        while first < len {
-            let slots = &mut ahead[first % AHEAD..][..GROUP];
-            let mut group = [Located::default(); GROUP];
-            group.copy_from_slice(slots);
-            self.look_up(kernel, first + AHEAD, slots);
-            let (answer, group) = (&mut self.answer, &group[..GROUP.min(len - first)]);
-            self.operation.apply_all(kernel, &mut self.hand, group, |i, seen| answer(first + i, seen));
-            first += GROUP;
+    fn run<K: Kernel>(self, kernel: K) {
+        let Self { mut hand, mut hashes, seen, operation } = self;
+        let len = hashes.len();
+        let somewhere = Located { hash: 0, place: hand.segments.place(0) };
+        let mut groups = [[somewhere; GROUP]; GROUPS];
+        hand.look_up(&mut hashes, groups[..GROUPS - 1].as_flattened_mut());
+        hand.prefetch(kernel, operation, groups[..GROUPS - 2].as_flattened());
+        for (turn, first) in (0..len).step_by(GROUP).enumerate() {
+            hand.prefetch(kernel, operation, &groups[(turn + GROUPS - 2) % GROUPS]);
+            hand.look_up(&mut hashes, &mut groups[(turn + GROUPS - 1) % GROUPS]);
+            let group = &groups[turn % GROUPS][..GROUP.min(len - first)];
+            let seen = if O::ANSWERS { &mut seen[first..][..group.len()] } else { &mut [][..] };
+            operation.apply_all(kernel, &mut hand, group, seen);
         }
     }
 }
 
-impl<S: SharedSegments, O: Operation, H: Fn(usize) -> u64, A> Batch<'_, S, O, H, A> {
-    /// Hashes the items from `first` on, and asks for their memory.
+impl<S: SharedSegments> Hand<'_, S> {
+    /// Finds the places of the next items, as many as there are.
     #[inline(always)]
-    fn look_up<K: Kernel>(&self, kernel: K, first: usize, slots: &mut [Located]) {
-        let Hand { segments, view, .. } = &self.hand;
-        for (i, item) in (first..self.len).zip(slots) {
-            let hash = (self.hash_at)(i);
-            *item = Located { hash, place: segments.place(hash) };
+    fn look_up(&self, hashes: &mut impl Iterator<Item = u64>, slots: &mut [Located<S::Place>]) {
+        for (item, hash) in slots.iter_mut().zip(hashes) {
+            *item = Located { hash, place: self.segments.place(hash) };
+        }
+    }
+
+    /// Asks for the memory of items; at the end of a batch there may be some that are applied already.
+    #[inline(always)]
+    fn prefetch<O: Operation, K: Kernel>(&self, kernel: K, _operation: O, items: &[Located<S::Place>]) {
+        let Hand { segments, view, .. } = self;
+        for item in items {
             if O::INSERTS {
                 segments.prefetch_to_write(kernel, item.hash, item.place, &view.ring);
             } else {
@@ -252,22 +288,16 @@ impl SharedFilter {
     pub(crate) fn run_batch<O: Operation>(
         &self,
         operation: O,
-        len: usize,
-        hash_at: impl Fn(usize) -> u64,
-        answer: impl FnMut(usize, bool),
+        hashes: impl ExactSizeIterator<Item = u64>,
+        seen: &mut [bool],
     ) {
         whichever!(SharedMemory: &self.memory, segments => {
-            let hand = self.hand(segments.shared(), len);
-            self.instructions.run(Batch { hand, len, hash_at, answer, operation });
+            let hand = self.hand(segments.shared(), hashes.len());
+            self.instructions.run(Batch { hand, hashes, seen, operation });
         });
     }
 
-    pub(crate) fn run_batch_query(
-        &self,
-        len: usize,
-        hash_at: impl Fn(usize) -> u64,
-        answer: impl FnMut(usize, bool),
-    ) {
-        self.run_batch(Contains, len, hash_at, answer);
+    pub(crate) fn run_batch_query(&self, hashes: impl ExactSizeIterator<Item = u64>, seen: &mut [bool]) {
+        self.run_batch(Contains, hashes, seen);
     }
 }

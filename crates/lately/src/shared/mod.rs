@@ -49,10 +49,10 @@ use progress::Progress;
 /// - **One winner.** In [`Layout::Rows`](crate::Layout::Rows), of threads that call `check_and_insert` or `check_or_insert`
 ///   with the same new item at the same time, exactly one is told that it is new. In the other layouts several may be.
 /// - **Queries never wait.** One that finds nothing looks again if a shift was made meanwhile. An insert into slices or blocks
-///   does not wait for another; one into a row waits only for a thread that is writing to the very same row, for the few
-///   nanoseconds that takes (longer only if the system puts that thread to sleep just then). One thread makes a shift, and
-///   the others go on inserting, until the generation that ends has had an eighth more than its share. A shift visits a few
-///   rows, and waits for who is writing to them.
+///   does not wait for another; one into a row waits only for a thread that is writing to the very same row: some ten
+///   nanoseconds, or in a batch, which takes sixteen rows at a time, a hundred (longer only if the system puts that thread to
+///   sleep just then). One thread makes a shift, and the others go on inserting, until the generation that ends has had an
+///   eighth more than its share. A shift visits a few rows, and waits for who is writing to them.
 /// - What looks at the whole filter ([`snapshot`](Self::snapshot), [`statistics`](Self::statistics), [`save`](Self::save))
 ///   works on a copy made while others go on: every insert that has returned before the call is in it.
 pub struct SharedFilter {

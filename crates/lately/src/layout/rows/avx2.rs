@@ -16,7 +16,7 @@ use core::arch::x86_64::{
 use core::arch::asm;
 
 use super::portable::is_wide;
-use super::turn::RowMoment;
+use super::turn::Moment;
 use crate::hash::remix;
 use crate::layout::aligned::LINE_BYTES;
 use crate::layout::kernel::{Avx2, Kernel};
@@ -102,10 +102,11 @@ fn write<const WORDS: usize>(
     row: &mut [u64; WORDS],
     vector: usize,
     pattern: __m256i,
-    now: RowMoment<'_, WORDS>,
+    staleness: u32,
+    now: &Moment<'_, WORDS>,
 ) {
     // -1, the "age" of the stamp and of unused bits, is never above `staleness - 1`: they are cleared.
-    let younger = _mm256_set1_epi16(now.staleness as i16 - 1);
+    let younger = _mm256_set1_epi16(staleness as i16 - 1);
     let keep = _mm256_cmpgt_epi16(load(&now.turn.ages, vector), younger);
     let kept = _mm256_and_si256(load(row, vector), keep);
     let written = _mm256_or_si256(kept, _mm256_and_si256(pattern, load(&now.turn.active, vector)));
@@ -119,13 +120,26 @@ fn write<const WORDS: usize>(
 /// The operations must end up in the loop that calls them, which a function with a target feature cannot be made to;
 /// so they have none, and the proof that the instructions are there instead.
 impl Kernel for Avx2 {
+    type Loaded<'a, const WORDS: usize> = Moment<'a, WORDS>;
+
     #[inline(always)]
-    fn contains<const WORDS: usize>(self, row: &[u64; WORDS], item: u64, now: RowMoment<'_, WORDS>) -> bool {
+    fn loaded<const WORDS: usize>(self, moment: Moment<'_, WORDS>) -> Moment<'_, WORDS> {
+        moment
+    }
+
+    #[inline(always)]
+    fn contains<const WORDS: usize>(
+        self,
+        row: &[u64; WORDS],
+        item: u64,
+        staleness: u32,
+        now: &Moment<'_, WORDS>,
+    ) -> bool {
         // SAFETY: `self` is proof that the instructions are there.
         let matching = unsafe {
             gather::<WORDS>(|vector| compare::<WORDS>(load(row, vector), pattern::<WORDS>(item, vector)))
         };
-        now.turn.reports(matching & now.live())
+        now.turn.reports(matching & now.turn.live(staleness))
     }
 
     #[inline(always)]
@@ -133,7 +147,8 @@ impl Kernel for Avx2 {
         self,
         row: &mut [u64; WORDS],
         item: u64,
-        now: RowMoment<'_, WORDS>,
+        staleness: u32,
+        now: &Moment<'_, WORDS>,
     ) -> bool {
         // SAFETY: `self` is proof that the instructions are there.
         let matching = unsafe {
@@ -141,11 +156,11 @@ impl Kernel for Avx2 {
             for (vector, compared) in compared.iter_mut().enumerate().take(WORDS / VECTOR) {
                 let pattern = pattern::<WORDS>(item, vector);
                 *compared = compare::<WORDS>(load(row, vector), pattern);
-                write(row, vector, pattern, now);
+                write(row, vector, pattern, staleness, now);
             }
             gather::<WORDS>(|vector| compared[vector])
         };
-        now.turn.reports(matching & now.live())
+        now.turn.reports(matching & now.turn.live(staleness))
     }
 
     #[inline(always)]
@@ -156,14 +171,25 @@ impl Kernel for Avx2 {
     // Loom must see every access.
     #[cfg(not(loom))]
     #[inline(always)]
-    fn load<const WORDS: usize>(self, row: &[AtomicU64; WORDS], last: u64) -> [u64; WORDS] {
+    fn load<const WORDS: usize>(self, row: &[AtomicU64; WORDS], _last: u64) -> [u64; WORDS] {
+        let mut words = [0; WORDS];
+        for vector in 0..WORDS / VECTOR {
+            // SAFETY: `self` is proof that the instructions are there.
+            unsafe { store(&mut words, vector, load_shared(row, vector)) };
+        }
+        words
+    }
+
+    #[cfg(not(loom))]
+    #[inline(always)]
+    fn load_claimed<const WORDS: usize>(self, row: &[AtomicU64; WORDS], last: u64) -> [u64; WORDS] {
         let mut words = [0; WORDS];
         // SAFETY: `self` is proof that the instructions are there.
         unsafe {
             for vector in 0..WORDS / VECTOR - 1 {
                 store(&mut words, vector, load_shared(row, vector));
             }
-            store(&mut words, WORDS / VECTOR - 1, load_last_shared(row, last));
+            store(&mut words, WORDS / VECTOR - 1, load_last_claimed(row, last));
         }
         words
     }
@@ -202,12 +228,11 @@ pub(super) fn load_shared(row: &[AtomicU64], vector: usize) -> __m256i {
     loaded
 }
 
-/// The last four words of a row, the very last as it was read first. To read it again, right after it was written by the
-/// claim, would have to wait for the write, too; the others do not.
+/// The last four words of a row, the very last as the claim found it.
 #[cfg(not(loom))]
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-pub(super) fn load_last_shared<const WORDS: usize>(row: &[AtomicU64; WORDS], last: u64) -> __m256i {
+pub(super) fn load_last_claimed<const WORDS: usize>(row: &[AtomicU64; WORDS], last: u64) -> __m256i {
     let four: &[AtomicU64] = &row[WORDS - VECTOR..];
     let loaded;
     // SAFETY: as in `load_shared`.

@@ -6,18 +6,17 @@
 use core::arch::asm;
 use core::arch::x86_64::{
     __m512i, _mm_set_epi64x, _mm512_and_si512, _mm512_cmpge_epi16_mask, _mm512_cvtepu8_epi32,
-    _mm512_loadu_si512, _mm512_mask_set1_epi16, _mm512_mask_test_epi16_mask, _mm512_mask_test_epi32_mask,
-    _mm512_maskz_mov_epi16, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_slli_epi32, _mm512_sllv_epi16,
-    _mm512_sllv_epi32, _mm512_storeu_si512, _mm512_ternarylogic_epi64, _mm512_testn_epi32_mask, _pext_u32,
+    _mm512_loadu_si512, _mm512_mask_blend_epi16, _mm512_mask_test_epi16_mask, _mm512_mask_test_epi32_mask,
+    _mm512_maskz_mov_epi16, _mm512_maskz_set1_epi16, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_slli_epi32,
+    _mm512_sllv_epi16, _mm512_sllv_epi32, _mm512_storeu_si512, _mm512_ternarylogic_epi64,
+    _mm512_testn_epi32_mask, _pext_u32,
 };
 #[cfg(not(loom))]
-use core::arch::x86_64::{
-    _mm512_castsi256_si512, _mm512_castsi512_si256, _mm512_extracti64x4_epi64, _mm512_inserti64x4,
-};
+use core::arch::x86_64::{_mm512_castsi256_si512, _mm512_inserti64x4};
 
 use super::avx2;
 use super::portable::is_wide;
-use super::turn::{RowMoment, Turn, has_few_parts};
+use super::turn::{Moment, Turn, has_few_parts};
 use crate::hash::remix;
 use crate::layout::kernel::{Avx512, Kernel};
 #[cfg(not(loom))]
@@ -25,6 +24,8 @@ use crate::sync::AtomicU64;
 
 /// Words in a vector.
 const VECTOR: usize = 8;
+/// Vectors in the longest row.
+const MOST_VECTORS: usize = 4;
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
@@ -40,6 +41,34 @@ fn store(words: &mut [u64], vector: usize, value: __m512i) {
     let words: &mut [u64] = &mut words[vector * VECTOR..][..VECTOR];
     // SAFETY: the slice has the 64 bytes that are written; the store needs no alignment.
     unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), value) }
+}
+
+/// A [`Moment`] in registers, which a loop need not read again after every row it writes.
+#[derive(Clone, Copy)]
+pub(crate) struct LoadedMoment<'a, const WORDS: usize> {
+    turn: &'a Turn<WORDS>,
+    /// The turn's lines; of `ages` and `active` as many as a row has, and then again from the first.
+    ages: [__m512i; MOST_VECTORS],
+    active: [__m512i; MOST_VECTORS],
+    runs: [__m512i; 2],
+    /// A row's last line, with the stamp and nothing else.
+    stamp: __m512i,
+}
+
+impl<'a, const WORDS: usize> LoadedMoment<'a, WORDS> {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
+    fn new(Moment { turn, stamp }: Moment<'a, WORDS>) -> Self {
+        let vectors =
+            |words: &[u64; WORDS]| core::array::from_fn(|vector| load(words, vector % (WORDS / VECTOR)));
+        Self {
+            turn,
+            ages: vectors(&turn.ages),
+            active: vectors(&turn.active),
+            runs: [load(&turn.runs, 0), load(&turn.runs, 1)],
+            stamp: _mm512_maskz_set1_epi16(1 << 31, stamp.bits().cast_signed()),
+        }
+    }
 }
 
 /// `portable::pattern_word` for the eight words of a vector.
@@ -63,9 +92,9 @@ fn pattern<const WORDS: usize>(item: u64, vector: usize) -> __m512i {
 /// The parts of a vector that mean something in a row so far behind, in the mask of a comparison.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
-fn live<const WORDS: usize>(vector: usize, now: RowMoment<'_, WORDS>) -> u32 {
+fn live<const WORDS: usize>(vector: usize, staleness: u32, now: &LoadedMoment<'_, WORDS>) -> u32 {
     // -1, the "age" of the stamp and of unused bits, is below any staleness.
-    _mm512_cmpge_epi16_mask(load(&now.turn.ages, vector), _mm512_set1_epi16(now.staleness as i16))
+    _mm512_cmpge_epi16_mask(now.ages[vector], _mm512_set1_epi16(staleness as i16))
 }
 
 /// A bit for each live part where the item's bit is set.
@@ -84,13 +113,13 @@ fn compare<const WORDS: usize>(row: __m512i, pattern: __m512i, live: u32, vector
 /// [`Turn::reports`]; where parts are few, by comparing with every run there may be: none of its parts is missing.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
-fn reports<const WORDS: usize>(matching: u64, turn: &Turn<WORDS>) -> bool {
+fn reports<const WORDS: usize>(matching: u64, now: &LoadedMoment<'_, WORDS>) -> bool {
     if !has_few_parts::<WORDS>() {
-        return turn.reports(matching);
+        return now.turn.reports(matching);
     }
     let missing = _mm512_set1_epi32((!matching as u32).cast_signed());
-    let found = |vector| _mm512_testn_epi32_mask(load(&turn.runs, vector), missing);
-    found(0) | found(1) != 0
+    let [found, more] = now.runs.map(|runs| _mm512_testn_epi32_mask(runs, missing));
+    found | more != 0
 }
 
 /// One vector of a row with an item written into it, and without what has begun a new life.
@@ -101,33 +130,47 @@ fn written<const WORDS: usize>(
     pattern: __m512i,
     live: u32,
     vector: usize,
-    now: RowMoment<'_, WORDS>,
+    now: &LoadedMoment<'_, WORDS>,
 ) -> __m512i {
     /// a | (b & c).
     const OR_BOTH: i32 = 0b1111_1000;
-    let kept = _mm512_maskz_mov_epi16(live, row);
-    let kept = if vector == WORDS / VECTOR - 1 {
-        _mm512_mask_set1_epi16(kept, 1 << 31, now.stamp.bits().cast_signed())
+    let is_last = vector == WORDS / VECTOR - 1;
+    let kept = if is_last {
+        _mm512_mask_blend_epi16(live, now.stamp, row)
     } else {
-        kept
+        _mm512_maskz_mov_epi16(live, row)
     };
-    _mm512_ternarylogic_epi64::<OR_BOTH>(kept, pattern, load(&now.turn.active, vector))
+    _mm512_ternarylogic_epi64::<OR_BOTH>(kept, pattern, now.active[vector])
 }
 
 /// See `avx2`: no target features here, so that all ends up in the loop that calls it.
 impl Kernel for Avx512 {
+    type Loaded<'a, const WORDS: usize> = LoadedMoment<'a, WORDS>;
+
     #[inline(always)]
-    fn contains<const WORDS: usize>(self, row: &[u64; WORDS], item: u64, now: RowMoment<'_, WORDS>) -> bool {
+    fn loaded<const WORDS: usize>(self, moment: Moment<'_, WORDS>) -> LoadedMoment<'_, WORDS> {
+        // SAFETY: `self` is proof that the instructions are there.
+        unsafe { LoadedMoment::new(moment) }
+    }
+
+    #[inline(always)]
+    fn contains<const WORDS: usize>(
+        self,
+        row: &[u64; WORDS],
+        item: u64,
+        staleness: u32,
+        now: &LoadedMoment<'_, WORDS>,
+    ) -> bool {
         let mut matching = 0;
         for vector in 0..WORDS / VECTOR {
             // SAFETY: `self` is proof that the instructions are there.
             matching |= unsafe {
-                let live = live(vector, now);
+                let live = live(vector, staleness, now);
                 compare::<WORDS>(load(row, vector), pattern::<WORDS>(item, vector), live, vector)
             };
         }
         // SAFETY: as above.
-        unsafe { reports(matching, now.turn) }
+        unsafe { reports(matching, now) }
     }
 
     #[inline(always)]
@@ -135,20 +178,21 @@ impl Kernel for Avx512 {
         self,
         row: &mut [u64; WORDS],
         item: u64,
-        now: RowMoment<'_, WORDS>,
+        staleness: u32,
+        now: &LoadedMoment<'_, WORDS>,
     ) -> bool {
         let mut matching = 0;
         for vector in 0..WORDS / VECTOR {
             // SAFETY: `self` is proof that the instructions are there.
             unsafe {
                 let (before, pattern) = (load(row, vector), pattern::<WORDS>(item, vector));
-                let live = live(vector, now);
+                let live = live(vector, staleness, now);
                 matching |= compare::<WORDS>(before, pattern, live, vector);
                 store(row, vector, written(before, pattern, live, vector, now));
             }
         }
         // SAFETY: as above.
-        unsafe { reports(matching, now.turn) }
+        unsafe { reports(matching, now) }
     }
 
     #[inline(always)]
@@ -169,20 +213,28 @@ impl Kernel for Avx512 {
     // Loom must see every access.
     #[cfg(not(loom))]
     #[inline(always)]
-    fn load<const WORDS: usize>(self, row: &[AtomicU64; WORDS], last: u64) -> [u64; WORDS] {
+    fn load<const WORDS: usize>(self, row: &[AtomicU64; WORDS], _last: u64) -> [u64; WORDS] {
         let mut words = [0; WORDS];
         for vector in 0..WORDS / VECTOR {
             // SAFETY: `self` is proof that the instructions are there.
-            unsafe {
-                let lower = avx2::load_shared(row, 2 * vector);
-                let is_last = vector == WORDS / VECTOR - 1;
-                let upper = if is_last {
-                    avx2::load_last_shared(row, last)
-                } else {
-                    avx2::load_shared(row, 2 * vector + 1)
-                };
-                store(&mut words, vector, _mm512_inserti64x4::<1>(_mm512_castsi256_si512(lower), upper));
+            unsafe { store(&mut words, vector, load_shared(row, vector)) };
+        }
+        words
+    }
+
+    #[cfg(not(loom))]
+    #[inline(always)]
+    fn load_claimed<const WORDS: usize>(self, row: &[AtomicU64; WORDS], last: u64) -> [u64; WORDS] {
+        let mut words = [0; WORDS];
+        let last_vector = WORDS / VECTOR - 1;
+        // SAFETY: `self` is proof that the instructions are there.
+        unsafe {
+            for vector in 0..last_vector {
+                store(&mut words, vector, load_shared(row, vector));
             }
+            let lower = _mm512_castsi256_si512(avx2::load_shared(row, 2 * last_vector));
+            let upper = avx2::load_last_claimed(row, last);
+            store(&mut words, last_vector, _mm512_inserti64x4::<1>(lower, upper));
         }
         words
     }
@@ -190,19 +242,66 @@ impl Kernel for Avx512 {
     #[cfg(not(loom))]
     #[inline(always)]
     fn store<const WORDS: usize>(self, row: &[AtomicU64; WORDS], words: &[u64; WORDS]) {
-        for vector in 0..WORDS / VECTOR {
+        let last = WORDS / VECTOR - 1;
+        for vector in 0..last {
             // SAFETY: `self` is proof that the instructions are there.
-            unsafe {
-                let line = load(words, vector);
-                avx2::store_shared(row, 2 * vector, _mm512_castsi512_si256(line));
-                let upper = _mm512_extracti64x4_epi64::<1>(line);
-                let is_last = vector == WORDS / VECTOR - 1;
-                if is_last {
-                    avx2::store_last_shared(row, upper);
-                } else {
-                    avx2::store_shared(row, 2 * vector + 1, upper);
-                }
-            }
+            unsafe { store_shared(row, vector, load(words, vector)) };
         }
+        // SAFETY: as above.
+        unsafe { store_last_shared(row, load(words, last)) };
+    }
+}
+
+/// A line that other threads may be writing; see `avx2`.
+#[cfg(not(loom))]
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
+fn load_shared(row: &[AtomicU64], vector: usize) -> __m512i {
+    let line: &[AtomicU64] = &row[vector * VECTOR..][..VECTOR];
+    let loaded;
+    // SAFETY: the slice has the 64 bytes that are read; for the rest see `avx2`.
+    unsafe {
+        asm!(
+            "vmovdqu64 {line}, [{from}]",
+            from = in(reg) line.as_ptr(),
+            line = lateout(zmm_reg) loaded,
+            options(nostack, preserves_flags, readonly)
+        );
+    }
+    loaded
+}
+
+/// A line that other threads may be reading; see `avx2`.
+#[cfg(not(loom))]
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
+fn store_shared(row: &[AtomicU64], vector: usize, words: __m512i) {
+    let line: &[AtomicU64] = &row[vector * VECTOR..][..VECTOR];
+    // SAFETY: the slice has the 64 bytes that are written, through `UnsafeCell`s; for the rest see `avx2`.
+    unsafe {
+        asm!("vmovdqu64 [{}], {}", in(reg) line.as_ptr(), in(zmm_reg) words, options(nostack, preserves_flags));
+    }
+}
+
+/// The last line of a row, the very last word by itself; see `avx2`. The fourth word is stored twice: two stores of four words
+/// reach to the seventh.
+#[cfg(not(loom))]
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
+fn store_last_shared<const WORDS: usize>(row: &[AtomicU64; WORDS], words: __m512i) {
+    let line: &[AtomicU64] = &row[WORDS - VECTOR..];
+    // SAFETY: as in `store_shared`.
+    unsafe {
+        asm!(
+            "vmovdqu [{to}], {words:y}",
+            "valignq {next}, {words}, {words}, 3",
+            "vmovdqu [{to} + 24], {next:y}",
+            "vextracti32x4 {next:x}, {words}, 3",
+            "vmovhps [{to} + 56], {next:x}",
+            to = in(reg) line.as_ptr(),
+            words = in(zmm_reg) words,
+            next = out(zmm_reg) _,
+            options(nostack, preserves_flags)
+        );
     }
 }

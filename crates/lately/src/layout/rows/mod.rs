@@ -41,7 +41,7 @@ use crate::ring::{Age, Ring};
 use crate::shape::RowShape;
 #[cfg(feature = "std")]
 pub(crate) use shared::SharedRows;
-pub(crate) use turn::{Moment, RowMoment, Stamp, Turn};
+pub(crate) use turn::{Moment, Stamp, Turn};
 
 /// A row is visited at least once in so many shifts (and one).
 const SHIFTS_PER_ROUND: u64 = 1 << 14;
@@ -112,7 +112,7 @@ impl<const WORDS: usize> Rows<WORDS> {
 
     /// The fills of a row's parts at an age: none, if they are still to be cleared.
     fn part_fills(&self, row: &[u64; WORDS], ring: &Ring, age: Age) -> impl Iterator<Item = f64> {
-        let is_live = age.0 >= self.now.moment().for_row(row[WORDS - 1]).staleness;
+        let is_live = age.0 >= self.now.moment().staleness(row[WORDS - 1]);
         let part_bits = u64::from(self.shape.part_bits());
         let first = ring.position_of(age).index() as u64 * u64::from(self.shape.parts);
         (first..first + u64::from(self.shape.parts)).map(move |part| {
@@ -143,8 +143,7 @@ pub(crate) fn rows_to_visit(generation: u64, rows: usize) -> impl Iterator<Item 
 
 /// Brings a row up to date.
 fn refresh<const WORDS: usize>(row: &mut [u64; WORDS], now: Moment<'_, WORDS>) {
-    let now = now.for_row(row[WORDS - 1]);
-    portable::refresh(row, now);
+    portable::refresh(row, now.staleness(row[WORDS - 1]), now);
 }
 
 pub(crate) struct RowsQuery<'a, const WORDS: usize> {
@@ -161,7 +160,7 @@ impl<const WORDS: usize> Query for RowsQuery<'_, WORDS> {
     #[inline(always)]
     fn contains<K: Kernel>(&self, kernel: K, item: u64, place: usize, _ring: &Ring) -> bool {
         let row = &self.rows[place];
-        kernel.contains(row, item, self.now.for_row(row[WORDS - 1]))
+        kernel.contains(row, item, self.now.staleness(row[WORDS - 1]), &kernel.loaded(self.now))
     }
 
     #[inline(always)]
@@ -204,15 +203,15 @@ impl<const WORDS: usize> Update for RowsUpdate<'_, WORDS> {
     #[inline(always)]
     fn insert<K: Kernel>(&mut self, kernel: K, item: u64, place: usize, _ring: &Ring) {
         let row = &mut self.rows[place];
-        let now = self.now.moment().for_row(row[WORDS - 1]);
-        kernel.insert(row, item, now);
+        let now = self.now.moment();
+        kernel.insert(row, item, now.staleness(row[WORDS - 1]), &kernel.loaded(now));
     }
 
     #[inline(always)]
     fn check_and_insert<K: Kernel>(&mut self, kernel: K, item: u64, place: usize, _ring: &Ring) -> bool {
         let row = &mut self.rows[place];
-        let now = self.now.moment().for_row(row[WORDS - 1]);
-        kernel.check_and_insert(row, item, now)
+        let now = self.now.moment();
+        kernel.check_and_insert(row, item, now.staleness(row[WORDS - 1]), &kernel.loaded(now))
     }
 
     fn recycle_newest(&mut self, ring: &Ring) {
@@ -226,8 +225,9 @@ impl<const WORDS: usize> Update for RowsUpdate<'_, WORDS> {
 impl<const WORDS: usize> Segments for Rows<WORDS> {
     fn matches(&self, item: u64, _ring: &Ring, age: Age) -> bool {
         let row = &self.rows()[self.query().place(item)];
-        let now = self.now.moment().for_row(row[WORDS - 1]);
-        now.turn.segment_matches(portable::matching(row, item) & now.live(), age)
+        let now = self.now.moment();
+        let live = now.turn.live(now.staleness(row[WORDS - 1]));
+        now.turn.segment_matches(portable::matching(row, item) & live, age)
     }
 
     fn ring_was_set(&mut self, ring: &Ring) {

@@ -1,6 +1,6 @@
 //! The reference: rows handled word by word, on any platform.
 
-use super::turn::RowMoment;
+use super::turn::Moment;
 use crate::hash::remix;
 
 /// The bits of an item, one in each part of a row; an insert takes those of the k newest segments, a query compares
@@ -40,20 +40,20 @@ pub(in crate::layout) fn matching<const WORDS: usize>(row: &[u64; WORDS], item: 
 pub(in crate::layout) fn contains<const WORDS: usize>(
     row: &[u64; WORDS],
     item: u64,
-    now: RowMoment<'_, WORDS>,
+    staleness: u32,
+    now: Moment<'_, WORDS>,
 ) -> bool {
-    now.turn.reports(matching(row, item) & now.live())
+    now.turn.reports(matching(row, item) & now.turn.live(staleness))
 }
 
 /// Clears the segments that have begun a new life since the row was last written.
-pub(in crate::layout) fn refresh<const WORDS: usize>(row: &mut [u64; WORDS], now: RowMoment<'_, WORDS>) {
-    let staleness = u64::from(now.staleness);
+pub(super) fn refresh<const WORDS: usize>(row: &mut [u64; WORDS], staleness: u32, now: Moment<'_, WORDS>) {
     for (bits, ages) in row.iter_mut().zip(now.turn.ages) {
         let mut keep = 0;
         for quarter in 0..4 {
             let age = ages >> (quarter * 16) & 0xffff;
             // No segment has the age -1, here 0xffff: the stamp and unused bits are cleared.
-            if age >= staleness && age != 0xffff {
+            if age >= u64::from(staleness) && age != 0xffff {
                 keep |= 0xffff << (quarter * 16);
             }
         }
@@ -65,9 +65,10 @@ pub(in crate::layout) fn refresh<const WORDS: usize>(row: &mut [u64; WORDS], now
 pub(in crate::layout) fn insert<const WORDS: usize>(
     row: &mut [u64; WORDS],
     item: u64,
-    now: RowMoment<'_, WORDS>,
+    staleness: u32,
+    now: Moment<'_, WORDS>,
 ) {
-    refresh(row, now);
+    refresh(row, staleness, now);
     for (word, bits) in row.iter_mut().enumerate() {
         *bits |= pattern_word::<WORDS>(item, word) & now.turn.active[word];
     }

@@ -14,11 +14,11 @@
 use alloc::boxed::Box;
 
 use super::portable;
-use super::turn::{Moment, RowMoment, Stamp, Turn};
-use super::{row_of, rows_to_visit};
+use super::turn::{Moment, Stamp, Turn};
+use super::{refresh, row_of, rows_to_visit};
 use crate::batch::Located;
 use crate::layout::atomic::AtomicWords;
-use crate::layout::kernel::{Kernel, Portable};
+use crate::layout::kernel::Kernel;
 use crate::layout::shared::{SharedSegments, View};
 use crate::ring::{Age, Ring};
 use crate::shape::RowShape;
@@ -26,6 +26,9 @@ use crate::sync::{AtomicU64, Ordering, fence, wait_for};
 
 /// The last bit of a row.
 const CLAIM: u64 = 1 << 63;
+
+type SharedRow<const WORDS: usize> = [AtomicU64; WORDS];
+type RowItem<'a, const WORDS: usize> = Located<&'a SharedRow<WORDS>>;
 
 pub(crate) struct SharedRows<const WORDS: usize> {
     words: AtomicWords,
@@ -55,7 +58,7 @@ impl<const WORDS: usize> SharedRows<WORDS> {
 /// [`SharedRows`], borrowed for a call or a batch.
 #[derive(Clone, Copy)]
 pub(crate) struct SharedRowsRef<'a, const WORDS: usize> {
-    rows: &'a [[AtomicU64; WORDS]],
+    rows: &'a [SharedRow<WORDS>],
     turns: &'a [Turn<WORDS>],
 }
 
@@ -66,48 +69,53 @@ impl<'a, const WORDS: usize> SharedRowsRef<'a, WORDS> {
         Moment { turn, stamp: Stamp::of_generation(ring.generation()) }
     }
 
-    /// A row for this thread alone, as soon as nobody else has it.
+    /// As it is now, for rows that are claimed already.
     #[inline(always)]
-    fn hold<K: Kernel>(&self, kernel: K, place: usize, view: &mut View<'_>) -> Held<'a, WORDS> {
-        let row = &self.rows[place];
-        let last = try_claim(row).unwrap_or_else(|| wait_to_claim(row));
+    fn moment_of(&self, view: &mut View<'_>) -> Moment<'a, WORDS> {
         view.is_current();
-        Held::read(kernel, row, last, self.moment(&view.ring))
+        self.moment(&view.ring)
     }
 }
 
 /// A row that this thread has claimed.
 struct Held<'a, const WORDS: usize> {
-    row: &'a [AtomicU64; WORDS],
+    row: &'a SharedRow<WORDS>,
     words: [u64; WORDS],
-    now: RowMoment<'a, WORDS>,
+    last: u64,
 }
 
 impl<'a, const WORDS: usize> Held<'a, WORDS> {
-    /// `last` is the row's last word, `now` the moment at which the row was claimed already.
+    /// Right after the claim, which found this last word.
     #[inline(always)]
-    fn read<K: Kernel>(kernel: K, row: &'a [AtomicU64; WORDS], last: u64, now: Moment<'a, WORDS>) -> Self {
-        Self { row, words: kernel.load(row, last), now: now.for_row(last) }
+    fn just_claimed<K: Kernel>(kernel: K, row: &'a SharedRow<WORDS>, last: u64) -> Self {
+        Self { row, words: kernel.load_claimed(row, last), last }
     }
 
-    /// Inserts an item, and lets go of the row.
+    /// Some time after it.
     #[inline(always)]
-    fn check_and_insert<K: Kernel>(mut self, kernel: K, item: u64) -> bool {
-        let seen = kernel.check_and_insert(&mut self.words, item, self.now);
+    fn claimed<K: Kernel>(kernel: K, row: &'a SharedRow<WORDS>) -> Self {
+        let last = row[WORDS - 1].load(Ordering::Relaxed);
+        Self { row, words: kernel.load(row, last), last }
+    }
+
+    /// Inserts an item, and lets go of the row. The moment is one at which it was claimed already.
+    #[inline(always)]
+    fn check_and_insert<K: Kernel>(
+        mut self,
+        kernel: K,
+        item: u64,
+        moment: Moment<'_, WORDS>,
+        now: &K::Loaded<'_, WORDS>,
+    ) -> bool {
+        let seen = kernel.check_and_insert(&mut self.words, item, moment.staleness(self.last), now);
         kernel.store(self.row, &self.words);
         seen
-    }
-
-    /// Brings the row up to date, and lets go of it.
-    fn refresh(mut self) {
-        portable::refresh(&mut self.words, self.now);
-        Portable.store(self.row, &self.words);
     }
 }
 
 /// Claims a row by its last word, and returns that, if nobody else has it.
 #[inline(always)]
-fn try_claim<const WORDS: usize>(row: &[AtomicU64; WORDS]) -> Option<u64> {
+fn try_claim<const WORDS: usize>(row: &SharedRow<WORDS>) -> Option<u64> {
     let last = &row[WORDS - 1];
     let found = last.load(Ordering::Relaxed);
     let is_free = found & CLAIM == 0;
@@ -116,21 +124,42 @@ fn try_claim<const WORDS: usize>(row: &[AtomicU64; WORDS]) -> Option<u64> {
 }
 
 /// Claims a row as soon as nobody else has it.
+#[inline(always)]
+fn claim<const WORDS: usize>(row: &SharedRow<WORDS>) -> u64 {
+    try_claim(row).unwrap_or_else(|| wait_to_claim(row))
+}
+
 #[cold]
 #[inline(never)]
-fn wait_to_claim<const WORDS: usize>(row: &[AtomicU64; WORDS]) -> u64 {
+fn wait_to_claim<const WORDS: usize>(row: &SharedRow<WORDS>) -> u64 {
     wait_for(|| try_claim(row))
+}
+
+/// Claims the rows of the first items; returns those, and the others. They are all, or those before one whose row another thread
+/// has, or one of them has already.
+///
+/// A claim waits until all that comes before it is done, and what comes after waits for the claim; claims that follow each
+/// other wait for that once.
+///
+/// Who waits for a row has no other in hand, so no two threads wait for each other; nor does anybody wait for itself.
+#[inline(always)]
+fn claim_first<'i, 'a, const WORDS: usize>(
+    items: &'i [RowItem<'a, WORDS>],
+) -> (&'i [RowItem<'a, WORDS>], &'i [RowItem<'a, WORDS>]) {
+    let Some((first, others)) = items.split_first() else { return (items, items) };
+    claim(first.place);
+    items.split_at(1 + others.iter().take_while(|item| try_claim(item.place).is_some()).count())
 }
 
 /// The row, with its last word as it was read before.
 #[inline(always)]
-pub(crate) fn load<const WORDS: usize>(row: &[AtomicU64; WORDS], last: u64) -> [u64; WORDS] {
+pub(crate) fn load<const WORDS: usize>(row: &SharedRow<WORDS>, last: u64) -> [u64; WORDS] {
     core::array::from_fn(|word| if word == WORDS - 1 { last } else { row[word].load(Ordering::Acquire) })
 }
 
 /// A row, its last word stored last: it ends the claim. Whoever sees any of the words sees the generation it was written in.
 #[inline(always)]
-pub(crate) fn store<const WORDS: usize>(row: &[AtomicU64; WORDS], words: &[u64; WORDS]) {
+pub(crate) fn store<const WORDS: usize>(row: &SharedRow<WORDS>, words: &[u64; WORDS]) {
     fence(Ordering::Release);
     for (word, &bits) in row[..WORDS - 1].iter().zip(words) {
         word.store(bits, Ordering::Relaxed);
@@ -138,30 +167,31 @@ pub(crate) fn store<const WORDS: usize>(row: &[AtomicU64; WORDS], words: &[u64; 
     row[WORDS - 1].store(words[WORDS - 1], Ordering::Release);
 }
 
-impl<const WORDS: usize> SharedSegments for SharedRowsRef<'_, WORDS> {
+impl<'a, const WORDS: usize> SharedSegments for SharedRowsRef<'a, WORDS> {
+    type Place = &'a SharedRow<WORDS>;
+
     #[inline(always)]
-    fn place(&self, item: u64) -> usize {
-        row_of(item, self.rows.len())
+    fn place(&self, item: u64) -> Self::Place {
+        &self.rows[row_of(item, self.rows.len())]
     }
 
     #[inline(always)]
-    fn prefetch<K: Kernel>(&self, kernel: K, _item: u64, place: usize, _ring: &Ring) {
-        kernel.prefetch(&self.rows[place]);
+    fn prefetch<K: Kernel>(&self, kernel: K, _item: u64, row: Self::Place, _ring: &Ring) {
+        kernel.prefetch(row);
     }
 
     #[inline(always)]
-    fn prefetch_to_write<K: Kernel>(&self, kernel: K, _item: u64, place: usize, _ring: &Ring) {
-        kernel.prefetch_to_write(&self.rows[place]);
+    fn prefetch_to_write<K: Kernel>(&self, kernel: K, _item: u64, row: Self::Place, _ring: &Ring) {
+        kernel.prefetch_to_write(row);
     }
 
     #[inline(always)]
-    fn contains<K: Kernel>(&self, kernel: K, item: u64, place: usize, view: &mut View<'_>) -> bool {
+    fn contains<K: Kernel>(&self, kernel: K, item: u64, row: Self::Place, view: &mut View<'_>) -> bool {
         view.is_current();
-        let row = &self.rows[place];
         loop {
             let last = row[WORDS - 1].load(Ordering::Acquire);
-            let now = self.moment(&view.ring).for_row(last);
-            if kernel.contains(&kernel.load(row, last), item, now) {
+            let now = self.moment(&view.ring);
+            if kernel.contains(&kernel.load(row, last), item, now.staleness(last), &kernel.loaded(now)) {
                 return true;
             }
             if view.is_current() {
@@ -171,54 +201,63 @@ impl<const WORDS: usize> SharedSegments for SharedRowsRef<'_, WORDS> {
     }
 
     #[inline(always)]
-    fn insert<K: Kernel>(&self, kernel: K, item: u64, place: usize, view: &mut View<'_>) {
-        _ = self.check_and_insert(kernel, item, place, view);
+    fn insert<K: Kernel>(&self, kernel: K, item: u64, row: Self::Place, view: &mut View<'_>) {
+        _ = self.check_and_insert(kernel, item, row, view);
     }
 
     #[inline(always)]
-    fn check_and_insert<K: Kernel>(&self, kernel: K, item: u64, place: usize, view: &mut View<'_>) -> bool {
-        self.hold(kernel, place, view).check_and_insert(kernel, item)
+    fn check_and_insert<K: Kernel>(
+        &self,
+        kernel: K,
+        item: u64,
+        row: Self::Place,
+        view: &mut View<'_>,
+    ) -> bool {
+        let last = claim(row);
+        let now = self.moment_of(view);
+        Held::just_claimed(kernel, row, last).check_and_insert(kernel, item, now, &kernel.loaded(now))
     }
 
     #[inline(always)]
-    fn insert_all<K: Kernel>(&self, kernel: K, items: &[Located], view: &mut View<'_>) {
-        self.check_and_insert_all(kernel, items, view, |_, _| {});
+    fn insert_all<K: Kernel>(&self, kernel: K, items: &[Located<Self::Place>], view: &mut View<'_>) {
+        let mut rest = items;
+        while !rest.is_empty() {
+            let (claimed, others) = claim_first(rest);
+            let moment = self.moment_of(view);
+            let now = kernel.loaded(moment);
+            for item in claimed {
+                _ = Held::claimed(kernel, item.place).check_and_insert(kernel, item.hash, moment, &now);
+            }
+            rest = others;
+        }
     }
 
-    /// Claims the next row before it writes to the one in hand. A claim waits until all that was written before it is in the cache,
-    /// and what comes after it waits for the claim; so both are better spread over two rows.
-    ///
-    /// Who waits for a row has no other in hand, so no two threads wait for each other; nor does anybody wait for itself.
     #[inline(always)]
     fn check_and_insert_all<K: Kernel>(
         &self,
         kernel: K,
-        items: &[Located],
+        items: &[Located<Self::Place>],
         view: &mut View<'_>,
-        mut answer: impl FnMut(usize, bool),
+        seen: &mut [bool],
     ) {
-        let Some((first, others)) = items.split_first() else { return };
-        let (mut item, mut held) = (first, self.hold(kernel, first.place, view));
-        let mut now = self.moment(&view.ring);
-        for (i, next) in others.iter().enumerate() {
-            let row = &self.rows[next.place];
-            let claimed = try_claim(row);
-            answer(i, held.check_and_insert(kernel, item.hash));
-            let last = claimed.unwrap_or_else(|| wait_to_claim(row));
-            // The generation is read under every claim, but seldom moves.
-            if !view.is_current() {
-                now = self.moment(&view.ring);
+        let (mut rest, mut seen) = (items, &mut seen[..items.len()]);
+        while !rest.is_empty() {
+            let (claimed, others) = claim_first(rest);
+            let moment = self.moment_of(view);
+            let now = kernel.loaded(moment);
+            for (item, seen) in claimed.iter().zip(&mut *seen) {
+                *seen = Held::claimed(kernel, item.place).check_and_insert(kernel, item.hash, moment, &now);
             }
-            (item, held) = (next, Held::read(kernel, row, last, now));
+            (rest, seen) = (others, &mut seen[claimed.len()..]);
         }
-        answer(others.len(), held.check_and_insert(kernel, item.hash));
     }
 
     fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool {
-        let row = &self.rows[self.place(item)];
+        let row = self.place(item);
         let last = row[WORDS - 1].load(Ordering::Acquire);
-        let now = self.moment(ring).for_row(last);
-        now.turn.segment_matches(portable::matching(&load(row, last), item) & now.live(), age)
+        let now = self.moment(ring);
+        let live = now.turn.live(now.staleness(last));
+        now.turn.segment_matches(portable::matching(&load(row, last), item) & live, age)
     }
 
     /// Stamps say what is empty.
@@ -226,7 +265,11 @@ impl<const WORDS: usize> SharedSegments for SharedRowsRef<'_, WORDS> {
 
     fn keep_house(&self, view: &mut View<'_>) {
         for place in rows_to_visit(view.ring.generation(), self.rows.len()) {
-            self.hold(Portable, place, view).refresh();
+            let row = &self.rows[place];
+            let last = claim(row);
+            let (now, mut words) = (self.moment_of(view), load(row, last));
+            refresh(&mut words, now);
+            store(row, &words);
         }
     }
 

@@ -114,7 +114,7 @@ impl<const WORDS: usize> Turn<WORDS> {
 
     /// The parts, by place, that mean something in a row so many generations behind.
     #[inline]
-    fn live(&self, staleness: u32) -> u64 {
+    pub(super) fn live(&self, staleness: u32) -> u64 {
         self.live[staleness.min(self.segments) as usize % self.live.len()]
     }
 
@@ -163,29 +163,11 @@ pub(crate) struct Moment<'a, const WORDS: usize> {
     pub(crate) stamp: Stamp,
 }
 
-impl<'a, const WORDS: usize> Moment<'a, WORDS> {
-    /// For a row, by its last word.
+impl<const WORDS: usize> Moment<'_, WORDS> {
+    /// How many generations a row is behind, by its last word.
     #[inline]
-    pub(super) fn for_row(self, last: u64) -> RowMoment<'a, WORDS> {
-        let Self { turn, stamp } = self;
-        RowMoment { turn, stamp, staleness: stamp.since(Stamp::of_word(last)) }
-    }
-}
-
-/// What handling a row takes.
-#[derive(Clone, Copy)]
-pub(crate) struct RowMoment<'a, const WORDS: usize> {
-    pub(super) turn: &'a Turn<WORDS>,
-    pub(super) stamp: Stamp,
-    /// How many generations the row is behind.
-    pub(super) staleness: u32,
-}
-
-impl<const WORDS: usize> RowMoment<'_, WORDS> {
-    /// The parts, by place, that mean something in the row.
-    #[inline]
-    pub(super) fn live(&self) -> u64 {
-        self.turn.live(self.staleness)
+    pub(super) fn staleness(self, last: u64) -> u32 {
+        self.stamp.since(Stamp::of_word(last))
     }
 }
 
