@@ -2,6 +2,8 @@
 //! See `single` for one.
 #![allow(clippy::inline_always)] // see `kernel::Work`: what is not inlined is not compiled for the kernel
 
+use core::iter::FusedIterator;
+
 use crate::ageing::{Ageing, Full};
 use crate::filter::Filter;
 use crate::layout::kernel::{Kernel, Work};
@@ -106,6 +108,10 @@ impl Operation for CheckOrInsert {
     }
 }
 
+/// The hashes of a batch's items; may be asked for more when there are none left.
+pub(crate) trait Hashes: ExactSizeIterator<Item = u64> + FusedIterator {}
+impl<H: ExactSizeIterator<Item = u64> + FusedIterator> Hashes for H {}
+
 /// `seen[i]` is the answer to the i-th item.
 struct Batch<'a, O, H> {
     filter: &'a mut Filter,
@@ -114,7 +120,7 @@ struct Batch<'a, O, H> {
     operation: O,
 }
 
-impl<O: Operation, H: ExactSizeIterator<Item = u64>> Work for Batch<'_, O, H> {
+impl<O: Operation, H: Hashes> Work for Batch<'_, O, H> {
     type Output = ();
 
     #[inline(always)]
@@ -159,7 +165,7 @@ struct BatchQuery<'a, H> {
     seen: &'a mut [bool],
 }
 
-impl<H: ExactSizeIterator<Item = u64>> Work for BatchQuery<'_, H> {
+impl<H: Hashes> Work for BatchQuery<'_, H> {
     type Output = ();
 
     #[inline(always)]
@@ -203,7 +209,7 @@ trait Stages {
 
 /// Looks up and prefetches items [`AHEAD`] of the one that is applied.
 #[inline(always)]
-fn pipeline(mut stages: impl Stages, mut hashes: impl ExactSizeIterator<Item = u64>) {
+fn pipeline(mut stages: impl Stages, mut hashes: impl Hashes) {
     let len = hashes.len();
     let mut items = [Located::default(); AHEAD];
     for (item, hash) in items.iter_mut().zip(&mut hashes) {
@@ -219,17 +225,12 @@ fn pipeline(mut stages: impl Stages, mut hashes: impl ExactSizeIterator<Item = u
 }
 
 impl Filter {
-    pub(crate) fn run_batch<O: Operation>(
-        &mut self,
-        operation: O,
-        hashes: impl ExactSizeIterator<Item = u64>,
-        seen: &mut [bool],
-    ) {
+    pub(crate) fn run_batch<O: Operation>(&mut self, operation: O, hashes: impl Hashes, seen: &mut [bool]) {
         let instructions = self.instructions;
         instructions.run(Batch { filter: self, hashes, seen, operation });
     }
 
-    pub(crate) fn run_batch_query(&self, hashes: impl ExactSizeIterator<Item = u64>, seen: &mut [bool]) {
+    pub(crate) fn run_batch_query(&self, hashes: impl Hashes, seen: &mut [bool]) {
         self.instructions.run(BatchQuery { filter: self, hashes, seen });
     }
 }

@@ -21,19 +21,19 @@ pub(crate) trait Kernel: Run {
     /// A [`Moment`] as these instructions want it, for one row or for many.
     type Loaded<'a, const WORDS: usize>;
     fn loaded<const WORDS: usize>(self, moment: Moment<'_, WORDS>) -> Self::Loaded<'_, WORDS>;
-    /// Here and below, in a row that is so many generations behind.
+    /// Here and below, `last` is the row's last word, whose stamp says how far the row is behind.
     fn contains<const WORDS: usize>(
         self,
         row: &[u64; WORDS],
         item: u64,
-        staleness: u32,
+        last: u64,
         now: &Self::Loaded<'_, WORDS>,
     ) -> bool;
     fn check_and_insert<const WORDS: usize>(
         self,
         row: &mut [u64; WORDS],
         item: u64,
-        staleness: u32,
+        last: u64,
         now: &Self::Loaded<'_, WORDS>,
     ) -> bool;
     /// The answer that nobody takes costs nothing, where all is inlined.
@@ -42,10 +42,10 @@ pub(crate) trait Kernel: Run {
         self,
         row: &mut [u64; WORDS],
         item: u64,
-        staleness: u32,
+        last: u64,
         now: &Self::Loaded<'_, WORDS>,
     ) {
-        _ = self.check_and_insert(row, item, staleness, now);
+        _ = self.check_and_insert(row, item, last, now);
     }
     /// Asks for the cache lines of something that will be needed soon.
     fn prefetch<T>(self, target: &T);
@@ -65,7 +65,7 @@ pub(crate) trait Kernel: Run {
     /// claim is written.
     #[cfg(feature = "std")]
     #[inline(always)]
-    fn load_claimed<const WORDS: usize>(self, row: &[AtomicU64; WORDS], last: u64) -> [u64; WORDS] {
+    fn load_just_claimed<const WORDS: usize>(self, row: &[AtomicU64; WORDS], last: u64) -> [u64; WORDS] {
         shared::load(row, last)
     }
     /// Stores a row that others read meanwhile, its last word last.
@@ -151,10 +151,10 @@ impl Kernel for Portable {
         self,
         row: &[u64; WORDS],
         item: u64,
-        staleness: u32,
+        last: u64,
         now: &Moment<'_, WORDS>,
     ) -> bool {
-        portable::contains(row, item, staleness, *now)
+        portable::contains(row, item, last, *now)
     }
 
     #[inline]
@@ -162,11 +162,11 @@ impl Kernel for Portable {
         self,
         row: &mut [u64; WORDS],
         item: u64,
-        staleness: u32,
+        last: u64,
         now: &Moment<'_, WORDS>,
     ) -> bool {
-        let seen = portable::contains(row, item, staleness, *now);
-        portable::insert(row, item, staleness, *now);
+        let seen = portable::contains(row, item, last, *now);
+        portable::insert(row, item, last, *now);
         seen
     }
 
@@ -175,10 +175,10 @@ impl Kernel for Portable {
         self,
         row: &mut [u64; WORDS],
         item: u64,
-        staleness: u32,
+        last: u64,
         now: &Moment<'_, WORDS>,
     ) {
-        portable::insert(row, item, staleness, *now);
+        portable::insert(row, item, last, *now);
     }
 
     /// Stable Rust has no portable prefetch.

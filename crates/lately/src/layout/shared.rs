@@ -63,9 +63,9 @@ impl<'a> View<'a> {
 
 /// [`Query`] and [`Update`] for many threads at once, in memory borrowed for a call or a batch.
 pub(crate) trait SharedSegments {
-    /// Where an item's bits are, found once.
+    /// Where an item's bits are, if that is worth to be found once.
     type Place: Copy;
-    fn place(&self, item: u64) -> Self::Place;
+    fn locate(&self, hash: u64) -> Located<Self::Place>;
     fn prefetch<K: Kernel>(&self, kernel: K, item: u64, place: Self::Place, ring: &Ring);
     /// For an item that will be inserted, whatever the answer is.
     #[inline(always)]
@@ -97,7 +97,7 @@ pub(crate) trait SharedSegments {
         view: &mut View<'_>,
         seen: &mut [bool],
     ) {
-        for (item, seen) in items.iter().zip(seen) {
+        for (item, seen) in items.iter().zip(&mut seen[..items.len()]) {
             *seen = self.check_and_insert(kernel, item.hash, item.place, view);
         }
     }
@@ -117,8 +117,8 @@ macro_rules! shared_segments {
             type Place = usize;
 
             #[inline(always)]
-            fn place(&self, _item: u64) -> usize {
-                0
+            fn locate(&self, hash: u64) -> Located {
+                Located::new(hash, self)
             }
 
             #[inline(always)]

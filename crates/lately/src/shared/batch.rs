@@ -4,7 +4,7 @@
 
 use super::SharedFilter;
 use super::progress::Progress;
-use crate::batch::{AHEAD, CheckAndInsert, CheckOrInsert, Insert, Located};
+use crate::batch::{AHEAD, CheckAndInsert, CheckOrInsert, Hashes, Insert, Located};
 use crate::layout::kernel::{Kernel, Work};
 use crate::layout::shared::{SharedMemory, SharedSegments, View};
 use crate::layout::whichever;
@@ -17,6 +17,7 @@ const BEGUN_AT_ONCE: u64 = 32;
 const GROUP: usize = 16;
 /// Groups that are looked up: the one that is applied, those whose memory is asked for, and one more.
 const GROUPS: usize = 2 + AHEAD / GROUP;
+const _: () = assert!(AHEAD.is_multiple_of(GROUP));
 
 /// What a thread has in its hands during a call.
 pub(crate) struct Hand<'a, S> {
@@ -67,8 +68,11 @@ pub(crate) trait Operation: Copy {
         items: &[Located<S::Place>],
         seen: &mut [bool],
     ) {
-        for (item, seen) in items.iter().zip(seen) {
-            *seen = self.apply(kernel, hand, *item);
+        for (i, item) in items.iter().enumerate() {
+            let was_seen = self.apply(kernel, hand, *item);
+            if Self::ANSWERS {
+                seen[i] = was_seen;
+            }
         }
     }
 }
@@ -201,24 +205,25 @@ struct Batch<'a, S, O, H> {
     operation: O,
 }
 
-impl<S: SharedSegments, O: Operation, H: ExactSizeIterator<Item = u64>> Work for Batch<'_, S, O, H> {
+impl<S: SharedSegments, O: Operation, H: Hashes> Work for Batch<'_, S, O, H> {
     type Output = ();
 
-    /// Looks up and prefetches items [`AHEAD`] of those that are applied. A group at a time: what is called to hash an item may be
+    /// Asks for the memory of items [`AHEAD`] of those that are applied, and has one more group looked up. A group at a time: what is called to hash an item may be
     /// anybody's code, which must not run while this thread has a row that others wait for. Memory is asked for before the next
     /// group is hashed, because a claim waits for what was asked for before.
     #[inline(always)]
     fn run<K: Kernel>(self, kernel: K) {
         let Self { mut hand, mut hashes, seen, operation } = self;
         let len = hashes.len();
-        let somewhere = Located { hash: 0, place: hand.segments.place(0) };
-        let mut groups = [[somewhere; GROUP]; GROUPS];
+        let mut groups = [[hand.segments.locate(0); GROUP]; GROUPS];
         hand.look_up(&mut hashes, groups[..GROUPS - 1].as_flattened_mut());
-        hand.prefetch(kernel, operation, groups[..GROUPS - 2].as_flattened());
-        for (turn, first) in (0..len).step_by(GROUP).enumerate() {
-            hand.prefetch(kernel, operation, &groups[(turn + GROUPS - 2) % GROUPS]);
-            hand.look_up(&mut hashes, &mut groups[(turn + GROUPS - 1) % GROUPS]);
-            let group = &groups[turn % GROUPS][..GROUP.min(len - first)];
+        hand.prefetch::<O, K>(kernel, &groups.as_flattened()[..AHEAD.min(len)]);
+        for (round, first) in (0..len).step_by(GROUP).enumerate() {
+            if first + AHEAD < len {
+                hand.prefetch::<O, K>(kernel, &groups[(round + GROUPS - 2) % GROUPS]);
+            }
+            hand.look_up(&mut hashes, &mut groups[(round + GROUPS - 1) % GROUPS]);
+            let group = &groups[round % GROUPS][..GROUP.min(len - first)];
             let seen = if O::ANSWERS { &mut seen[first..][..group.len()] } else { &mut [][..] };
             operation.apply_all(kernel, &mut hand, group, seen);
         }
@@ -228,15 +233,15 @@ impl<S: SharedSegments, O: Operation, H: ExactSizeIterator<Item = u64>> Work for
 impl<S: SharedSegments> Hand<'_, S> {
     /// Finds the places of the next items, as many as there are.
     #[inline(always)]
-    fn look_up(&self, hashes: &mut impl Iterator<Item = u64>, slots: &mut [Located<S::Place>]) {
+    fn look_up(&self, hashes: &mut impl Hashes, slots: &mut [Located<S::Place>]) {
         for (item, hash) in slots.iter_mut().zip(hashes) {
-            *item = Located { hash, place: self.segments.place(hash) };
+            *item = self.segments.locate(hash);
         }
     }
 
-    /// Asks for the memory of items; at the end of a batch there may be some that are applied already.
+    /// Asks for the memory of items; in the last group of a batch, which may not be full, also of some that are applied already.
     #[inline(always)]
-    fn prefetch<O: Operation, K: Kernel>(&self, kernel: K, _operation: O, items: &[Located<S::Place>]) {
+    fn prefetch<O: Operation, K: Kernel>(&self, kernel: K, items: &[Located<S::Place>]) {
         let Hand { segments, view, .. } = self;
         for item in items {
             if O::INSERTS {
@@ -261,7 +266,7 @@ impl<O: Operation> Work for Single<'_, O> {
     fn run<K: Kernel>(self, kernel: K) -> bool {
         whichever!(SharedMemory: &self.filter.memory, segments => {
             let mut hand = self.filter.hand(segments.shared(), 1);
-            let item = Located { hash: self.hash, place: hand.segments.place(self.hash) };
+            let item = hand.segments.locate(self.hash);
             self.operation.apply(kernel, &mut hand, item)
         })
     }
@@ -285,19 +290,14 @@ impl SharedFilter {
         self.run(Contains, hash)
     }
 
-    pub(crate) fn run_batch<O: Operation>(
-        &self,
-        operation: O,
-        hashes: impl ExactSizeIterator<Item = u64>,
-        seen: &mut [bool],
-    ) {
+    pub(crate) fn run_batch<O: Operation>(&self, operation: O, hashes: impl Hashes, seen: &mut [bool]) {
         whichever!(SharedMemory: &self.memory, segments => {
             let hand = self.hand(segments.shared(), hashes.len());
             self.instructions.run(Batch { hand, hashes, seen, operation });
         });
     }
 
-    pub(crate) fn run_batch_query(&self, hashes: impl ExactSizeIterator<Item = u64>, seen: &mut [bool]) {
+    pub(crate) fn run_batch_query(&self, hashes: impl Hashes, seen: &mut [bool]) {
         self.run_batch(Contains, hashes, seen);
     }
 }

@@ -50,9 +50,9 @@ use progress::Progress;
 ///   with the same new item at the same time, exactly one is told that it is new. In the other layouts several may be.
 /// - **Queries never wait.** One that finds nothing looks again if a shift was made meanwhile. An insert into slices or blocks
 ///   does not wait for another; one into a row waits only for a thread that is writing to the very same row: some ten
-///   nanoseconds, or in a batch, which takes sixteen rows at a time, a hundred (longer only if the system puts that thread to
-///   sleep just then). One thread makes a shift, and the others go on inserting, until the generation that ends has had an
-///   eighth more than its share. A shift visits a few rows, and waits for who is writing to them.
+///   nanoseconds, or in a batch, which takes up to sixteen rows at a time, a few hundred (longer only if the system puts that
+///   thread to sleep just then). One thread makes a shift, and the others go on inserting, until the generation that ends has
+///   had an eighth more than its share. A shift visits a few rows, and waits for who is writing to them.
 /// - What looks at the whole filter ([`snapshot`](Self::snapshot), [`statistics`](Self::statistics), [`save`](Self::save))
 ///   works on a copy made while others go on: every insert that has returned before the call is in it.
 pub struct SharedFilter {

@@ -132,14 +132,14 @@ impl Kernel for Avx2 {
         self,
         row: &[u64; WORDS],
         item: u64,
-        staleness: u32,
+        last: u64,
         now: &Moment<'_, WORDS>,
     ) -> bool {
         // SAFETY: `self` is proof that the instructions are there.
         let matching = unsafe {
             gather::<WORDS>(|vector| compare::<WORDS>(load(row, vector), pattern::<WORDS>(item, vector)))
         };
-        now.turn.reports(matching & now.turn.live(staleness))
+        now.turn.reports(matching & now.live(last))
     }
 
     #[inline(always)]
@@ -147,7 +147,7 @@ impl Kernel for Avx2 {
         self,
         row: &mut [u64; WORDS],
         item: u64,
-        staleness: u32,
+        last: u64,
         now: &Moment<'_, WORDS>,
     ) -> bool {
         // SAFETY: `self` is proof that the instructions are there.
@@ -156,11 +156,11 @@ impl Kernel for Avx2 {
             for (vector, compared) in compared.iter_mut().enumerate().take(WORDS / VECTOR) {
                 let pattern = pattern::<WORDS>(item, vector);
                 *compared = compare::<WORDS>(load(row, vector), pattern);
-                write(row, vector, pattern, staleness, now);
+                write(row, vector, pattern, now.staleness(last), now);
             }
             gather::<WORDS>(|vector| compared[vector])
         };
-        now.turn.reports(matching & now.turn.live(staleness))
+        now.turn.reports(matching & now.live(last))
     }
 
     #[inline(always)]
@@ -182,14 +182,14 @@ impl Kernel for Avx2 {
 
     #[cfg(not(loom))]
     #[inline(always)]
-    fn load_claimed<const WORDS: usize>(self, row: &[AtomicU64; WORDS], last: u64) -> [u64; WORDS] {
+    fn load_just_claimed<const WORDS: usize>(self, row: &[AtomicU64; WORDS], last: u64) -> [u64; WORDS] {
         let mut words = [0; WORDS];
         // SAFETY: `self` is proof that the instructions are there.
         unsafe {
             for vector in 0..WORDS / VECTOR - 1 {
                 store(&mut words, vector, load_shared(row, vector));
             }
-            store(&mut words, WORDS / VECTOR - 1, load_last_claimed(row, last));
+            store(&mut words, WORDS / VECTOR - 1, load_last_just_claimed(row, last));
         }
         words
     }
@@ -232,7 +232,7 @@ pub(super) fn load_shared(row: &[AtomicU64], vector: usize) -> __m256i {
 #[cfg(not(loom))]
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-pub(super) fn load_last_claimed<const WORDS: usize>(row: &[AtomicU64; WORDS], last: u64) -> __m256i {
+pub(super) fn load_last_just_claimed<const WORDS: usize>(row: &[AtomicU64; WORDS], last: u64) -> __m256i {
     let four: &[AtomicU64] = &row[WORDS - VECTOR..];
     let loaded;
     // SAFETY: as in `load_shared`.

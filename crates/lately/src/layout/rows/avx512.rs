@@ -12,11 +12,14 @@ use core::arch::x86_64::{
     _mm512_testn_epi32_mask, _pext_u32,
 };
 #[cfg(not(loom))]
-use core::arch::x86_64::{_mm512_castsi256_si512, _mm512_inserti64x4};
+use core::arch::x86_64::{
+    _mm512_alignr_epi64, _mm512_castsi256_si512, _mm512_castsi512_si256, _mm512_extracti32x4_epi32,
+    _mm512_inserti64x4,
+};
 
 use super::avx2;
 use super::portable::is_wide;
-use super::turn::{Moment, Turn, has_few_parts};
+use super::turn::{Moment, has_few_parts};
 use crate::hash::remix;
 use crate::layout::kernel::{Avx512, Kernel};
 #[cfg(not(loom))]
@@ -44,10 +47,9 @@ fn store(words: &mut [u64], vector: usize, value: __m512i) {
 }
 
 /// A [`Moment`] in registers, which a loop need not read again after every row it writes.
-#[derive(Clone, Copy)]
 pub(crate) struct LoadedMoment<'a, const WORDS: usize> {
-    turn: &'a Turn<WORDS>,
-    /// The turn's lines; of `ages` and `active` as many as a row has, and then again from the first.
+    moment: Moment<'a, WORDS>,
+    /// The lines of the `Turn`; of `ages` and `active` as many as a row has, and then again from the first.
     ages: [__m512i; MOST_VECTORS],
     active: [__m512i; MOST_VECTORS],
     runs: [__m512i; 2],
@@ -58,11 +60,12 @@ pub(crate) struct LoadedMoment<'a, const WORDS: usize> {
 impl<'a, const WORDS: usize> LoadedMoment<'a, WORDS> {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
-    fn new(Moment { turn, stamp }: Moment<'a, WORDS>) -> Self {
+    fn new(moment: Moment<'a, WORDS>) -> Self {
+        let Moment { turn, stamp } = moment;
         let vectors =
             |words: &[u64; WORDS]| core::array::from_fn(|vector| load(words, vector % (WORDS / VECTOR)));
         Self {
-            turn,
+            moment,
             ages: vectors(&turn.ages),
             active: vectors(&turn.active),
             runs: [load(&turn.runs, 0), load(&turn.runs, 1)],
@@ -92,7 +95,8 @@ fn pattern<const WORDS: usize>(item: u64, vector: usize) -> __m512i {
 /// The parts of a vector that mean something in a row so far behind, in the mask of a comparison.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
-fn live<const WORDS: usize>(vector: usize, staleness: u32, now: &LoadedMoment<'_, WORDS>) -> u32 {
+fn live<const WORDS: usize>(vector: usize, last: u64, now: &LoadedMoment<'_, WORDS>) -> u32 {
+    let staleness = now.moment.staleness(last);
     // -1, the "age" of the stamp and of unused bits, is below any staleness.
     _mm512_cmpge_epi16_mask(now.ages[vector], _mm512_set1_epi16(staleness as i16))
 }
@@ -110,12 +114,12 @@ fn compare<const WORDS: usize>(row: __m512i, pattern: __m512i, live: u32, vector
     }
 }
 
-/// [`Turn::reports`]; where parts are few, by comparing with every run there may be: none of its parts is missing.
+/// `Turn::reports`; where parts are few, by comparing with every run there may be: none of its parts is missing.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
 fn reports<const WORDS: usize>(matching: u64, now: &LoadedMoment<'_, WORDS>) -> bool {
     if !has_few_parts::<WORDS>() {
-        return now.turn.reports(matching);
+        return now.moment.turn.reports(matching);
     }
     let missing = _mm512_set1_epi32((!matching as u32).cast_signed());
     let [found, more] = now.runs.map(|runs| _mm512_testn_epi32_mask(runs, missing));
@@ -158,14 +162,14 @@ impl Kernel for Avx512 {
         self,
         row: &[u64; WORDS],
         item: u64,
-        staleness: u32,
+        last: u64,
         now: &LoadedMoment<'_, WORDS>,
     ) -> bool {
         let mut matching = 0;
         for vector in 0..WORDS / VECTOR {
             // SAFETY: `self` is proof that the instructions are there.
             matching |= unsafe {
-                let live = live(vector, staleness, now);
+                let live = live(vector, last, now);
                 compare::<WORDS>(load(row, vector), pattern::<WORDS>(item, vector), live, vector)
             };
         }
@@ -178,7 +182,7 @@ impl Kernel for Avx512 {
         self,
         row: &mut [u64; WORDS],
         item: u64,
-        staleness: u32,
+        last: u64,
         now: &LoadedMoment<'_, WORDS>,
     ) -> bool {
         let mut matching = 0;
@@ -186,7 +190,7 @@ impl Kernel for Avx512 {
             // SAFETY: `self` is proof that the instructions are there.
             unsafe {
                 let (before, pattern) = (load(row, vector), pattern::<WORDS>(item, vector));
-                let live = live(vector, staleness, now);
+                let live = live(vector, last, now);
                 matching |= compare::<WORDS>(before, pattern, live, vector);
                 store(row, vector, written(before, pattern, live, vector, now));
             }
@@ -224,7 +228,7 @@ impl Kernel for Avx512 {
 
     #[cfg(not(loom))]
     #[inline(always)]
-    fn load_claimed<const WORDS: usize>(self, row: &[AtomicU64; WORDS], last: u64) -> [u64; WORDS] {
+    fn load_just_claimed<const WORDS: usize>(self, row: &[AtomicU64; WORDS], last: u64) -> [u64; WORDS] {
         let mut words = [0; WORDS];
         let last_vector = WORDS / VECTOR - 1;
         // SAFETY: `self` is proof that the instructions are there.
@@ -233,7 +237,7 @@ impl Kernel for Avx512 {
                 store(&mut words, vector, load_shared(row, vector));
             }
             let lower = _mm512_castsi256_si512(avx2::load_shared(row, 2 * last_vector));
-            let upper = avx2::load_last_claimed(row, last);
+            let upper = avx2::load_last_just_claimed(row, last);
             store(&mut words, last_vector, _mm512_inserti64x4::<1>(lower, upper));
         }
         words
@@ -290,17 +294,19 @@ fn store_shared(row: &[AtomicU64], vector: usize, words: __m512i) {
 #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
 fn store_last_shared<const WORDS: usize>(row: &[AtomicU64; WORDS], words: __m512i) {
     let line: &[AtomicU64] = &row[WORDS - VECTOR..];
-    // SAFETY: as in `store_shared`.
+    let first = _mm512_castsi512_si256(words);
+    let next = _mm512_castsi512_si256(_mm512_alignr_epi64::<3>(words, words));
+    let last = _mm512_extracti32x4_epi32::<3>(words);
+    // SAFETY: as in `store_shared`. These instructions know the lower half of the registers only, which their classes say.
     unsafe {
         asm!(
-            "vmovdqu [{to}], {words:y}",
-            "valignq {next}, {words}, {words}, 3",
-            "vmovdqu [{to} + 24], {next:y}",
-            "vextracti32x4 {next:x}, {words}, 3",
-            "vmovhps [{to} + 56], {next:x}",
+            "vmovdqu [{to}], {first}",
+            "vmovdqu [{to} + 24], {next}",
+            "vmovhps [{to} + 56], {last}",
             to = in(reg) line.as_ptr(),
-            words = in(zmm_reg) words,
-            next = out(zmm_reg) _,
+            first = in(ymm_reg) first,
+            next = in(ymm_reg) next,
+            last = in(xmm_reg) last,
             options(nostack, preserves_flags)
         );
     }

@@ -143,7 +143,7 @@ pub(crate) fn rows_to_visit(generation: u64, rows: usize) -> impl Iterator<Item 
 
 /// Brings a row up to date.
 fn refresh<const WORDS: usize>(row: &mut [u64; WORDS], now: Moment<'_, WORDS>) {
-    portable::refresh(row, now.staleness(row[WORDS - 1]), now);
+    portable::refresh(row, row[WORDS - 1], now);
 }
 
 pub(crate) struct RowsQuery<'a, const WORDS: usize> {
@@ -160,7 +160,7 @@ impl<const WORDS: usize> Query for RowsQuery<'_, WORDS> {
     #[inline(always)]
     fn contains<K: Kernel>(&self, kernel: K, item: u64, place: usize, _ring: &Ring) -> bool {
         let row = &self.rows[place];
-        kernel.contains(row, item, self.now.staleness(row[WORDS - 1]), &kernel.loaded(self.now))
+        kernel.contains(row, item, row[WORDS - 1], &kernel.loaded(self.now))
     }
 
     #[inline(always)]
@@ -203,15 +203,15 @@ impl<const WORDS: usize> Update for RowsUpdate<'_, WORDS> {
     #[inline(always)]
     fn insert<K: Kernel>(&mut self, kernel: K, item: u64, place: usize, _ring: &Ring) {
         let row = &mut self.rows[place];
-        let now = self.now.moment();
-        kernel.insert(row, item, now.staleness(row[WORDS - 1]), &kernel.loaded(now));
+        let last = row[WORDS - 1];
+        kernel.insert(row, item, last, &kernel.loaded(self.now.moment()));
     }
 
     #[inline(always)]
     fn check_and_insert<K: Kernel>(&mut self, kernel: K, item: u64, place: usize, _ring: &Ring) -> bool {
         let row = &mut self.rows[place];
-        let now = self.now.moment();
-        kernel.check_and_insert(row, item, now.staleness(row[WORDS - 1]), &kernel.loaded(now))
+        let last = row[WORDS - 1];
+        kernel.check_and_insert(row, item, last, &kernel.loaded(self.now.moment()))
     }
 
     fn recycle_newest(&mut self, ring: &Ring) {
@@ -226,8 +226,7 @@ impl<const WORDS: usize> Segments for Rows<WORDS> {
     fn matches(&self, item: u64, _ring: &Ring, age: Age) -> bool {
         let row = &self.rows()[self.query().place(item)];
         let now = self.now.moment();
-        let live = now.turn.live(now.staleness(row[WORDS - 1]));
-        now.turn.segment_matches(portable::matching(row, item) & live, age)
+        now.turn.segment_matches(portable::matching(row, item) & now.live(row[WORDS - 1]), age)
     }
 
     fn ring_was_set(&mut self, ring: &Ring) {

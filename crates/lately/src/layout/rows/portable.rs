@@ -40,20 +40,21 @@ pub(in crate::layout) fn matching<const WORDS: usize>(row: &[u64; WORDS], item: 
 pub(in crate::layout) fn contains<const WORDS: usize>(
     row: &[u64; WORDS],
     item: u64,
-    staleness: u32,
+    last: u64,
     now: Moment<'_, WORDS>,
 ) -> bool {
-    now.turn.reports(matching(row, item) & now.turn.live(staleness))
+    now.turn.reports(matching(row, item) & now.live(last))
 }
 
 /// Clears the segments that have begun a new life since the row was last written.
-pub(super) fn refresh<const WORDS: usize>(row: &mut [u64; WORDS], staleness: u32, now: Moment<'_, WORDS>) {
+pub(super) fn refresh<const WORDS: usize>(row: &mut [u64; WORDS], last: u64, now: Moment<'_, WORDS>) {
+    let staleness = u64::from(now.staleness(last));
     for (bits, ages) in row.iter_mut().zip(now.turn.ages) {
         let mut keep = 0;
         for quarter in 0..4 {
             let age = ages >> (quarter * 16) & 0xffff;
             // No segment has the age -1, here 0xffff: the stamp and unused bits are cleared.
-            if age >= u64::from(staleness) && age != 0xffff {
+            if age >= staleness && age != 0xffff {
                 keep |= 0xffff << (quarter * 16);
             }
         }
@@ -65,10 +66,10 @@ pub(super) fn refresh<const WORDS: usize>(row: &mut [u64; WORDS], staleness: u32
 pub(in crate::layout) fn insert<const WORDS: usize>(
     row: &mut [u64; WORDS],
     item: u64,
-    staleness: u32,
+    last: u64,
     now: Moment<'_, WORDS>,
 ) {
-    refresh(row, staleness, now);
+    refresh(row, last, now);
     for (word, bits) in row.iter_mut().enumerate() {
         *bits |= pattern_word::<WORDS>(item, word) & now.turn.active[word];
     }

@@ -69,9 +69,9 @@ impl<'a, const WORDS: usize> SharedRowsRef<'a, WORDS> {
         Moment { turn, stamp: Stamp::of_generation(ring.generation()) }
     }
 
-    /// As it is now, for rows that are claimed already.
+    /// Asks for the generation again, for rows that are claimed already.
     #[inline(always)]
-    fn moment_of(&self, view: &mut View<'_>) -> Moment<'a, WORDS> {
+    fn moment_now(&self, view: &mut View<'_>) -> Moment<'a, WORDS> {
         view.is_current();
         self.moment(&view.ring)
     }
@@ -88,7 +88,7 @@ impl<'a, const WORDS: usize> Held<'a, WORDS> {
     /// Right after the claim, which found this last word.
     #[inline(always)]
     fn just_claimed<K: Kernel>(kernel: K, row: &'a SharedRow<WORDS>, last: u64) -> Self {
-        Self { row, words: kernel.load_claimed(row, last), last }
+        Self { row, words: kernel.load_just_claimed(row, last), last }
     }
 
     /// Some time after it.
@@ -98,16 +98,10 @@ impl<'a, const WORDS: usize> Held<'a, WORDS> {
         Self { row, words: kernel.load(row, last), last }
     }
 
-    /// Inserts an item, and lets go of the row. The moment is one at which it was claimed already.
+    /// Inserts an item, and lets go of the row, which was claimed already at this moment.
     #[inline(always)]
-    fn check_and_insert<K: Kernel>(
-        mut self,
-        kernel: K,
-        item: u64,
-        moment: Moment<'_, WORDS>,
-        now: &K::Loaded<'_, WORDS>,
-    ) -> bool {
-        let seen = kernel.check_and_insert(&mut self.words, item, moment.staleness(self.last), now);
+    fn check_and_insert<K: Kernel>(mut self, kernel: K, item: u64, now: &K::Loaded<'_, WORDS>) -> bool {
+        let seen = kernel.check_and_insert(&mut self.words, item, self.last, now);
         kernel.store(self.row, &self.words);
         seen
     }
@@ -135,20 +129,16 @@ fn wait_to_claim<const WORDS: usize>(row: &SharedRow<WORDS>) -> u64 {
     wait_for(|| try_claim(row))
 }
 
-/// Claims the rows of the first items; returns those, and the others. They are all, or those before one whose row another thread
-/// has, or one of them has already.
+/// Claims rows from that of the first item on, up to one that another thread or an earlier item has; says of how many items.
 ///
 /// A claim waits until all that comes before it is done, and what comes after waits for the claim; claims that follow each
 /// other wait for that once.
 ///
 /// Who waits for a row has no other in hand, so no two threads wait for each other; nor does anybody wait for itself.
 #[inline(always)]
-fn claim_first<'i, 'a, const WORDS: usize>(
-    items: &'i [RowItem<'a, WORDS>],
-) -> (&'i [RowItem<'a, WORDS>], &'i [RowItem<'a, WORDS>]) {
-    let Some((first, others)) = items.split_first() else { return (items, items) };
+fn claim_first<const WORDS: usize>(first: &RowItem<'_, WORDS>, others: &[RowItem<'_, WORDS>]) -> usize {
     claim(first.place);
-    items.split_at(1 + others.iter().take_while(|item| try_claim(item.place).is_some()).count())
+    1 + others.iter().take_while(|item| try_claim(item.place).is_some()).count()
 }
 
 /// The row, with its last word as it was read before.
@@ -171,8 +161,8 @@ impl<'a, const WORDS: usize> SharedSegments for SharedRowsRef<'a, WORDS> {
     type Place = &'a SharedRow<WORDS>;
 
     #[inline(always)]
-    fn place(&self, item: u64) -> Self::Place {
-        &self.rows[row_of(item, self.rows.len())]
+    fn locate(&self, hash: u64) -> RowItem<'a, WORDS> {
+        Located { hash, place: &self.rows[row_of(hash, self.rows.len())] }
     }
 
     #[inline(always)]
@@ -191,7 +181,7 @@ impl<'a, const WORDS: usize> SharedSegments for SharedRowsRef<'a, WORDS> {
         loop {
             let last = row[WORDS - 1].load(Ordering::Acquire);
             let now = self.moment(&view.ring);
-            if kernel.contains(&kernel.load(row, last), item, now.staleness(last), &kernel.loaded(now)) {
+            if kernel.contains(&kernel.load(row, last), item, last, &kernel.loaded(now)) {
                 return true;
             }
             if view.is_current() {
@@ -214,21 +204,20 @@ impl<'a, const WORDS: usize> SharedSegments for SharedRowsRef<'a, WORDS> {
         view: &mut View<'_>,
     ) -> bool {
         let last = claim(row);
-        let now = self.moment_of(view);
-        Held::just_claimed(kernel, row, last).check_and_insert(kernel, item, now, &kernel.loaded(now))
+        let now = self.moment_now(view);
+        Held::just_claimed(kernel, row, last).check_and_insert(kernel, item, &kernel.loaded(now))
     }
 
     #[inline(always)]
     fn insert_all<K: Kernel>(&self, kernel: K, items: &[Located<Self::Place>], view: &mut View<'_>) {
         let mut rest = items;
-        while !rest.is_empty() {
-            let (claimed, others) = claim_first(rest);
-            let moment = self.moment_of(view);
-            let now = kernel.loaded(moment);
+        while let Some((first, others)) = rest.split_first() {
+            let (claimed, after) = rest.split_at(claim_first(first, others));
+            let now = kernel.loaded(self.moment_now(view));
             for item in claimed {
-                _ = Held::claimed(kernel, item.place).check_and_insert(kernel, item.hash, moment, &now);
+                Held::claimed(kernel, item.place).check_and_insert(kernel, item.hash, &now);
             }
-            rest = others;
+            rest = after;
         }
     }
 
@@ -241,23 +230,21 @@ impl<'a, const WORDS: usize> SharedSegments for SharedRowsRef<'a, WORDS> {
         seen: &mut [bool],
     ) {
         let (mut rest, mut seen) = (items, &mut seen[..items.len()]);
-        while !rest.is_empty() {
-            let (claimed, others) = claim_first(rest);
-            let moment = self.moment_of(view);
-            let now = kernel.loaded(moment);
+        while let Some((first, others)) = rest.split_first() {
+            let (claimed, after) = rest.split_at(claim_first(first, others));
+            let now = kernel.loaded(self.moment_now(view));
             for (item, seen) in claimed.iter().zip(&mut *seen) {
-                *seen = Held::claimed(kernel, item.place).check_and_insert(kernel, item.hash, moment, &now);
+                *seen = Held::claimed(kernel, item.place).check_and_insert(kernel, item.hash, &now);
             }
-            (rest, seen) = (others, &mut seen[claimed.len()..]);
+            (rest, seen) = (after, &mut seen[claimed.len()..]);
         }
     }
 
     fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool {
-        let row = self.place(item);
+        let row = self.locate(item).place;
         let last = row[WORDS - 1].load(Ordering::Acquire);
         let now = self.moment(ring);
-        let live = now.turn.live(now.staleness(last));
-        now.turn.segment_matches(portable::matching(&load(row, last), item) & live, age)
+        now.turn.segment_matches(portable::matching(&load(row, last), item) & now.live(last), age)
     }
 
     /// Stamps say what is empty.
@@ -267,7 +254,7 @@ impl<'a, const WORDS: usize> SharedSegments for SharedRowsRef<'a, WORDS> {
         for place in rows_to_visit(view.ring.generation(), self.rows.len()) {
             let row = &self.rows[place];
             let last = claim(row);
-            let (now, mut words) = (self.moment_of(view), load(row, last));
+            let (now, mut words) = (self.moment_now(view), load(row, last));
             refresh(&mut words, now);
             store(row, &words);
         }

@@ -68,10 +68,10 @@ fn every_kernel_leaves_out_what_has_begun_a_new_life_at_every_staleness() {
             let some = core::array::from_fn(|word| remix(item, 100 + word as u64));
             for mut row in [ones, some] {
                 row[WORDS - 1] = row[WORDS - 1] & !(0x7fff << 48) | stamp << 48;
-                let (behind, now) = (moment.staleness(row[WORDS - 1]), kernel.loaded(moment));
+                let (last, now) = (row[WORDS - 1], kernel.loaded(moment));
                 let mut expected = row;
-                let seen = Portable.check_and_insert(&mut expected, item, behind, &moment);
-                assert_eq!(kernel.contains(&row, item, behind, &now), seen, "{shape:?} {staleness} behind");
+                let seen = Portable.check_and_insert(&mut expected, item, last, &moment);
+                assert_eq!(kernel.contains(&row, item, last, &now), seen, "{shape:?} {staleness} behind");
                 if row[0] == u64::MAX {
                     assert_eq!(
                         seen,
@@ -80,7 +80,7 @@ fn every_kernel_leaves_out_what_has_begun_a_new_life_at_every_staleness() {
                     );
                 }
                 assert_eq!(
-                    kernel.check_and_insert(&mut row, item, behind, &now),
+                    kernel.check_and_insert(&mut row, item, last, &now),
                     seen,
                     "{shape:?} {staleness} behind"
                 );

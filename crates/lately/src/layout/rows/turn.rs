@@ -114,7 +114,7 @@ impl<const WORDS: usize> Turn<WORDS> {
 
     /// The parts, by place, that mean something in a row so many generations behind.
     #[inline]
-    pub(super) fn live(&self, staleness: u32) -> u64 {
+    fn live(&self, staleness: u32) -> u64 {
         self.live[staleness.min(self.segments) as usize % self.live.len()]
     }
 
@@ -168,6 +168,12 @@ impl<const WORDS: usize> Moment<'_, WORDS> {
     #[inline]
     pub(super) fn staleness(self, last: u64) -> u32 {
         self.stamp.since(Stamp::of_word(last))
+    }
+
+    /// The parts, by place, that mean something in a row, by its last word.
+    #[inline]
+    pub(super) fn live(self, last: u64) -> u64 {
+        self.turn.live(self.staleness(last))
     }
 }
 
