@@ -63,7 +63,7 @@ impl<'a> View<'a> {
 
 /// [`Query`] and [`Update`] for many threads at once, in memory borrowed for a call or a batch.
 pub(crate) trait SharedSegments {
-    /// Where an item's bits are, if that is worth to be found once.
+    /// Where an item's bits are, as far as that is worth finding once.
     type Place: Copy;
     fn locate(&self, hash: u64) -> Located<Self::Place>;
     fn prefetch<K: Kernel>(&self, kernel: K, item: u64, place: Self::Place, ring: &Ring);

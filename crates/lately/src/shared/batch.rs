@@ -208,9 +208,9 @@ struct Batch<'a, S, O, H> {
 impl<S: SharedSegments, O: Operation, H: Hashes> Work for Batch<'_, S, O, H> {
     type Output = ();
 
-    /// Asks for the memory of items [`AHEAD`] of those that are applied, and has one more group looked up. A group at a time: what is called to hash an item may be
-    /// anybody's code, which must not run while this thread has a row that others wait for. Memory is asked for before the next
-    /// group is hashed, because a claim waits for what was asked for before.
+    /// Asks for the memory of items [`AHEAD`] of those that are applied, and has one more group looked up. A group at a time:
+    /// what is called to hash an item may be anybody's code, which must not run while this thread has a row that others wait
+    /// for. Memory is asked for before the next group is hashed, because a claim waits for what was asked for before.
     #[inline(always)]
     fn run<K: Kernel>(self, kernel: K) {
         let Self { mut hand, mut hashes, seen, operation } = self;
