@@ -29,6 +29,8 @@ const CLAIM: u64 = 1 << 63;
 
 type SharedRow<const WORDS: usize> = [AtomicU64; WORDS];
 type RowItem<'a, const WORDS: usize> = Located<&'a SharedRow<WORDS>>;
+type ClaimedItems<'i, 'a, K, const WORDS: usize> =
+    (&'i [RowItem<'a, WORDS>], &'i [RowItem<'a, WORDS>], <K as Kernel>::Loaded<'a, WORDS>);
 
 pub(crate) struct SharedRows<const WORDS: usize> {
     words: AtomicWords,
@@ -74,6 +76,27 @@ impl<'a, const WORDS: usize> SharedRowsRef<'a, WORDS> {
     fn moment_now(&self, view: &mut View<'_>) -> Moment<'a, WORDS> {
         view.is_current();
         self.moment(&view.ring)
+    }
+
+    /// Claims rows from that of the first item on, up to one that another thread or an earlier item has. Returns those items, the
+    /// others, and a moment at which the rows are claimed; `None` if there are no items.
+    ///
+    /// A claim waits until all that comes before it is done, and what comes after waits for the claim; claims that follow each
+    /// other wait for that once.
+    ///
+    /// Who waits for a row has no other in hand, so no two threads wait for each other; nor does anybody wait for itself.
+    #[inline(always)]
+    fn claim_next<'i, K: Kernel>(
+        &self,
+        kernel: K,
+        items: &'i [RowItem<'a, WORDS>],
+        view: &mut View<'_>,
+    ) -> Option<ClaimedItems<'i, 'a, K, WORDS>> {
+        let (first, others) = items.split_first()?;
+        claim(first.place);
+        let claimed = 1 + others.iter().take_while(|item| try_claim(item.place).is_some()).count();
+        let (claimed, others) = items.split_at(claimed);
+        Some((claimed, others, kernel.loaded(self.moment_now(view))))
     }
 }
 
@@ -127,18 +150,6 @@ fn claim<const WORDS: usize>(row: &SharedRow<WORDS>) -> u64 {
 #[inline(never)]
 fn wait_to_claim<const WORDS: usize>(row: &SharedRow<WORDS>) -> u64 {
     wait_for(|| try_claim(row))
-}
-
-/// Claims rows from that of the first item on, up to one that another thread or an earlier item has; says of how many items.
-///
-/// A claim waits until all that comes before it is done, and what comes after waits for the claim; claims that follow each
-/// other wait for that once.
-///
-/// Who waits for a row has no other in hand, so no two threads wait for each other; nor does anybody wait for itself.
-#[inline(always)]
-fn claim_first<const WORDS: usize>(first: &RowItem<'_, WORDS>, others: &[RowItem<'_, WORDS>]) -> usize {
-    claim(first.place);
-    1 + others.iter().take_while(|item| try_claim(item.place).is_some()).count()
 }
 
 /// The row, with its last word as it was read before.
@@ -211,9 +222,7 @@ impl<'a, const WORDS: usize> SharedSegments for SharedRowsRef<'a, WORDS> {
     #[inline(always)]
     fn insert_all<K: Kernel>(&self, kernel: K, items: &[Located<Self::Place>], view: &mut View<'_>) {
         let mut rest = items;
-        while let Some((first, others)) = rest.split_first() {
-            let (claimed, after) = rest.split_at(claim_first(first, others));
-            let now = kernel.loaded(self.moment_now(view));
+        while let Some((claimed, after, now)) = self.claim_next(kernel, rest, view) {
             for item in claimed {
                 Held::claimed(kernel, item.place).check_and_insert(kernel, item.hash, &now);
             }
@@ -230,9 +239,7 @@ impl<'a, const WORDS: usize> SharedSegments for SharedRowsRef<'a, WORDS> {
         seen: &mut [bool],
     ) {
         let (mut rest, mut seen) = (items, &mut seen[..items.len()]);
-        while let Some((first, others)) = rest.split_first() {
-            let (claimed, after) = rest.split_at(claim_first(first, others));
-            let now = kernel.loaded(self.moment_now(view));
+        while let Some((claimed, after, now)) = self.claim_next(kernel, rest, view) {
             for (item, seen) in claimed.iter().zip(&mut *seen) {
                 *seen = Held::claimed(kernel, item.place).check_and_insert(kernel, item.hash, &now);
             }
