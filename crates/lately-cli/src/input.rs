@@ -52,6 +52,19 @@ pub(crate) fn open(path: &Path) -> Result<File, Failure> {
     file.map_err(|error| Failure::reading(&name_of(path), &error))
 }
 
+/// Waits until something can be read, and reads nothing.
+#[cfg(unix)]
+pub(crate) fn wait_for(file: &File) {
+    use rustix::event::{PollFd, PollFlags, poll};
+    use rustix::io::Errno;
+    // The end, or an error, is what reading will tell.
+    while poll(&mut [PollFd::new(file, PollFlags::IN)], None) == Err(Errno::INTR) {}
+}
+
+/// Without signals nobody asks for the end of a read.
+#[cfg(not(unix))]
+pub(crate) fn wait_for(_: &File) {}
+
 fn size_of_file(path: &Path) -> Option<u64> {
     let metadata =
         if is_standard_input(path) { standard_input().ok()?.metadata() } else { fs::metadata(path) };

@@ -42,11 +42,14 @@ pub(crate) enum Event {
 }
 
 /// How the two threads agree on the end when a signal asks for it: all that has been read is decided, nothing more is read.
+///
+/// Each first says what it does and then looks at what the other said. So when the one that wants the end finds the other
+/// waiting, that one will find the end wanted before it reads.
 #[derive(Debug, Default)]
 pub(crate) struct Ending {
-    /// Nothing more is to be opened or read.
+    /// Nothing more is to be read.
     is_wanted: AtomicBool,
-    /// The reader is opening or reading, or about to; all it has read before was handed over.
+    /// The reader waits for something to open or to read, or will never read again; all it has read was handed over.
     is_waiting: AtomicBool,
 }
 
@@ -60,15 +63,17 @@ impl Ending {
         self.is_waiting.load(Ordering::SeqCst)
     }
 
-    /// Does what may take for ever (a pipe can block when it is opened, too), unless the end is wanted.
+    /// Does what may take for ever and reads nothing (a pipe can block when it is opened, too), unless the end is wanted; or
+    /// if it is wanted meanwhile, to no avail.
     fn wait<T>(&self, work: impl FnOnce() -> T) -> Result<T, HungUp> {
         self.is_waiting.store(true, Ordering::SeqCst);
+        let result = (!self.is_wanted.load(Ordering::SeqCst)).then(work);
+        self.is_waiting.store(false, Ordering::SeqCst);
         if self.is_wanted.load(Ordering::SeqCst) {
+            self.is_waiting.store(true, Ordering::SeqCst);
             return Err(HungUp);
         }
-        let result = work();
-        self.is_waiting.store(false, Ordering::SeqCst);
-        Ok(result)
+        result.ok_or(HungUp)
     }
 }
 
@@ -154,7 +159,8 @@ impl Reader {
     ) -> Result<(), Ended> {
         let mut file = self.ending.wait(|| input::open(position.path))??;
         loop {
-            let read = match self.ending.wait(|| file.read(batch.room()))? {
+            self.ending.wait(|| input::wait_for(&file))?;
+            let read = match file.read(batch.room()) {
                 Ok(read) => read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => {
@@ -303,5 +309,23 @@ impl Reader {
         let mut batch = self.free.recv().map_err(|_| HungUp)?;
         batch.clear();
         Ok(batch)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_waits_while_the_end_is_asked_for_reads_nothing_more() {
+        let ending = Ending::default();
+        assert!(ending.wait(|| assert!(ending.has_nothing_in_hand())).is_ok());
+        assert!(!ending.has_nothing_in_hand(), "it may be reading");
+        let found_something = ending.wait(|| {
+            ending.ask_for();
+            assert!(ending.has_nothing_in_hand(), "the other side will not wait for us");
+        });
+        assert!(found_something.is_err() && ending.has_nothing_in_hand());
+        assert!(ending.wait(|| panic!("the end is known")).is_err());
     }
 }
