@@ -21,13 +21,21 @@ pub(super) const NEGLIGIBLE: f64 = 1e-18;
 /// The law of a cell's load.
 #[derive(Clone, Copy)]
 pub(super) struct CellLoad {
-    /// Expected items in the cell.
-    pub(super) mean: f64,
-    /// Items in all cells; infinite where cells are many.
-    pub(super) items: f64,
+    mean: f64,
+    items: f64,
+    /// mean / (1 - mean / items).
+    odds: f64,
+    /// 1 / items.
+    per_item: f64,
 }
 
 impl CellLoad {
+    /// So many items are expected in the cell, of those in all cells; these are infinite where cells are many.
+    pub(super) fn new(mean: f64, items: f64) -> Self {
+        let per_item = 1.0 / items;
+        Self { mean, items, odds: mean / (1.0 - mean * per_item), per_item }
+    }
+
     /// If so: every item is in this cell, the only one.
     pub(super) fn is_certain(&self) -> bool {
         self.mean >= self.items
@@ -35,7 +43,12 @@ impl CellLoad {
 
     /// P(j + 1) / P(j), for a law that is not certain.
     pub(super) fn step(&self, j: f64) -> f64 {
-        self.mean * (1.0 - j / self.items).max(0.0) / ((j + 1.0) * (1.0 - self.mean / self.items))
+        self.odds * (1.0 - j * self.per_item).max(0.0) / (j + 1.0)
+    }
+
+    /// P(j - 1) / P(j), for a law that is not certain and a j that may be.
+    pub(super) fn step_back(&self, j: f64) -> f64 {
+        j / (self.odds * (1.0 - (j - 1.0) * self.per_item))
     }
 
     /// The least load that counts, and the probabilities of it and of those that follow.
@@ -51,8 +64,8 @@ impl CellLoad {
         let (mut weight, mut j) = (1.0, mode);
         let mut probabilities = Vec::new();
         while j > 0.0 && weight > NEGLIGIBLE {
+            weight *= self.step_back(j);
             j -= 1.0;
-            weight /= self.step(j);
             probabilities.push(weight);
         }
         let first = j as usize;
@@ -172,7 +185,7 @@ mod tests {
                 let items: f64 = if cells < 1e9 { (mean * cells).ceil() } else { f64::INFINITY };
                 let mean = if cells < 1e9 { items / cells } else { mean };
                 let (sum, got_mean, got_variance) =
-                    moments(&CellLoad { mean, items }.probabilities_from_zero());
+                    moments(&CellLoad::new(mean, items).probabilities_from_zero());
                 let what = alloc::format!("{items} items in {cells} cells");
                 assert_close(sum, 1.0, &what);
                 assert_close(got_mean, mean, &what);
@@ -183,7 +196,7 @@ mod tests {
 
     #[test]
     fn many_cells_are_the_limit_of_loads() {
-        let law = |items| CellLoad { mean: 5.0, items }.probabilities_from_zero();
+        let law = |items| CellLoad::new(5.0, items).probabilities_from_zero();
         let poisson = law(f64::INFINITY);
         let mut before = f64::INFINITY;
         for items in [1e2, 1e4, 1e6, 1e8] {

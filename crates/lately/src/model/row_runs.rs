@@ -154,8 +154,7 @@ impl RowRuns {
     /// The law of what so many generations bring to a row.
     fn law(&self, load: f64, generations: f64) -> Vec<f64> {
         let load = load.min(self.items_per_generation);
-        CellLoad { mean: load * generations, items: self.items_per_generation * generations }
-            .probabilities_from_zero()
+        CellLoad::new(load * generations, self.items_per_generation * generations).probabilities_from_zero()
     }
 
     /// The paths of a first segment that matches.

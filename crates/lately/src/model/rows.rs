@@ -20,7 +20,7 @@ use super::cell_load::CellLoad;
 use super::profile::{Component, SegmentProbe};
 use super::row_runs::RowRuns;
 use super::row_spreads::{Generations, Precision, Spreads};
-use super::runs::run_probability;
+use super::runs::{Runs, run_probability};
 use super::segment::half_full_load;
 use crate::shape::MOST_PARTS_IN_ROW;
 
@@ -113,7 +113,7 @@ impl RowModel {
             weights[last_node] = 1.0;
             return weights;
         }
-        let (first, probabilities) = CellLoad { mean, items }.probabilities();
+        let (first, probabilities) = CellLoad::new(mean, items).probabilities();
         let mut node = self.grid.partition_point(|node| node.total as usize <= first) - 1;
         for (total, probability) in (first as u32..).zip(probabilities) {
             if node < last_node && total == self.grid[node + 1].total {
@@ -207,6 +207,7 @@ impl Node {
         let segments = runs.shape().segments() as usize;
         let (mut matches, mut chance_of_run, mut maximal_runs) =
             (Vec::with_capacity(spreads.loads.len()), 0.0, 0.0);
+        let mut until = [0.0; MOST_PARTS_IN_ROW + 1];
         for generations in spreads.loads.chunks_exact(segments) {
             let first = matches.len();
             let mut items = 0;
@@ -217,9 +218,9 @@ impl Node {
                 }
                 matches.push(runs.match_probability(items as usize));
             }
-            let (chance, expected) = runs_among(k, &matches[first..]);
-            chance_of_run += chance;
-            maximal_runs += expected;
+            let runs = Runs::among(k, &matches[first..], &mut until);
+            chance_of_run += runs.chance;
+            maximal_runs += runs.maximal;
         }
         let count = (spreads.loads.len() / segments) as f64;
         Self {
@@ -229,25 +230,6 @@ impl Node {
             maximal_runs: maximal_runs / count,
         }
     }
-}
-
-/// The chance of a run of k matches, as `run_probability`, and the expected number of maximal runs, together.
-///
-/// The first run ends at a segment if it and the k - 1 before match, the one before those does not, and no run ended until then.
-fn runs_among(k: usize, matches: &[f64]) -> (f64, f64) {
-    // until[i]: the chance of a run among the first i.
-    let mut until = [0.0; MOST_PARTS_IN_ROW + 1];
-    let mut expected = 0.0;
-    for end in k..=matches.len() {
-        let run: f64 = matches[end - k..end].iter().product();
-        let (begins, before) = match (end - k).checked_sub(1) {
-            Some(before) => (1.0 - matches[before], until[before]),
-            None => (1.0, 0.0),
-        };
-        expected += begins * run;
-        until[end] = until[end - 1] + (1.0 - before) * begins * run;
-    }
-    (until[matches.len()], expected)
 }
 
 /// An exact expectation of something close, times how much larger the wanted one is by a rough estimate of both.
@@ -278,27 +260,6 @@ mod tests {
             let mean: f64 = weighted.sum();
             assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-9);
             assert!((mean / (15.0 * load) - 1.0).abs() < 1e-6, "{mean}");
-        }
-    }
-
-    /// In all ways in which segments can match.
-    #[test]
-    fn runs_among_segments_are_those_of_all_outcomes() {
-        let matches = [0.5, 0.125, 0.9, 0.3, 1.0, 0.75, 0.2];
-        for k in 1..=matches.len() {
-            let (mut chance, mut expected) = (0.0, 0.0);
-            for outcome in 0..1_u32 << matches.len() {
-                let is_match = |age: usize| outcome >> age & 1 == 1;
-                let probability = |age: usize| if is_match(age) { matches[age] } else { 1.0 - matches[age] };
-                let begins = |age: &usize| (*age == 0 || !is_match(age - 1)) && (*age..age + k).all(is_match);
-                let runs = (0..=matches.len() - k).filter(begins).count() as f64;
-                let likely: f64 = (0..matches.len()).map(probability).product();
-                chance += likely * runs.min(1.0);
-                expected += likely * runs;
-            }
-            let got = runs_among(k, &matches);
-            assert!((got.0 - chance).abs() < 1e-12 && (got.1 - expected).abs() < 1e-12, "k={k}: {got:?}");
-            assert!((got.0 - run_probability(k as u32, matches)).abs() < 1e-12, "k={k}: {got:?}");
         }
     }
 

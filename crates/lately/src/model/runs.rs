@@ -1,6 +1,7 @@
 //! The probability of k consecutive matches.
 
 use alloc::vec;
+use alloc::vec::Vec;
 
 /// The probability that at least `required_matches` consecutive segments match, when segment i matches
 /// independently with probability `match_probability[i]`.
@@ -10,26 +11,105 @@ use alloc::vec;
 /// assert_eq!(lately::model::run_probability(2, [0.5, 0.25]), 0.125);
 /// assert_eq!(lately::model::run_probability(2, [0.5, 0.5, 0.5]), 0.375);
 /// ```
-// The paper's recurrence (section 4.3), for a matches in a row just before segment i:
-//
-//   F(k, i) = 1
-//   F(a, n) = 0                                            for a < k, past the last segment
-//   F(a, i) = r_i * F(a+1, i+1) + (1 - r_i) * F(0, i+1)    otherwise
-//
-// `after[a]` holds F(a, i+1), and is turned into F(a, i) in place, from the last segment back to the first.
-// All terms are positive, so tiny rates keep their digits.
-pub fn run_probability<I>(required_matches: u32, match_probability: I) -> f64
-where
-    I: IntoIterator<Item = f64, IntoIter: DoubleEndedIterator>,
-{
-    let k = required_matches as usize;
-    let mut after = vec![0.0; k + 1];
-    after[k] = 1.0;
-    for r in match_probability.into_iter().rev() {
-        let on_miss = (1.0 - r) * after[0];
-        for a in 0..k {
-            after[a] = r * after[a + 1] + on_miss;
+pub fn run_probability(required_matches: u32, match_probability: impl IntoIterator<Item = f64>) -> f64 {
+    let matches: Vec<f64> = match_probability.into_iter().collect();
+    Runs::among(required_matches as usize, &matches, &mut vec![0.0; matches.len() + 1]).chance
+}
+
+/// What is expected of runs of k consecutive matches.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Runs {
+    /// That there is one.
+    pub(super) chance: f64,
+    /// How many of them do not have a match before them.
+    pub(super) maximal: f64,
+}
+
+impl Runs {
+    /// Among segments that match with these probabilities. `until` is for the answer's own use, and has one place more than
+    /// there are segments.
+    ///
+    /// The first run ends at a segment if it and the k - 1 before match, the one before those does not, and no run ended until
+    /// then. The same as the paper's recurrence (section 4.3), which has a term for every length of a run that may go on; a test
+    /// compares them. All terms are positive, so tiny rates keep their digits.
+    pub(super) fn among(k: usize, matches: &[f64], until: &mut [f64]) -> Self {
+        // until[i]: the chance of a run among the first i.
+        until[..k.min(matches.len())].fill(0.0);
+        let mut runs = Self { chance: 0.0, maximal: 0.0 };
+        for end in k..=matches.len() {
+            let run: f64 = matches[end - k..end].iter().product();
+            let (begins, before) = match (end - k).checked_sub(1) {
+                Some(before) => ((1.0 - matches[before]) * run, until[before]),
+                None => (run, 0.0),
+            };
+            runs.maximal += begins;
+            runs.chance += (1.0 - before) * begins;
+            until[end] = runs.chance;
+        }
+        runs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn among(k: usize, matches: &[f64]) -> Runs {
+        Runs::among(k, matches, &mut vec![f64::NAN; matches.len() + 1])
+    }
+
+    /// In all ways in which segments can match.
+    #[test]
+    fn runs_are_those_of_all_outcomes() {
+        let matches = [0.5, 0.125, 0.9, 0.3, 1.0, 0.75, 0.2];
+        for k in 1..=matches.len() {
+            let (mut chance, mut maximal) = (0.0, 0.0);
+            for outcome in 0..1_u32 << matches.len() {
+                let is_match = |age: usize| outcome >> age & 1 == 1;
+                let probability = |age: usize| if is_match(age) { matches[age] } else { 1.0 - matches[age] };
+                let begins = |age: &usize| (*age == 0 || !is_match(age - 1)) && (*age..age + k).all(is_match);
+                let runs = (0..=matches.len() - k).filter(begins).count() as f64;
+                let likely: f64 = (0..matches.len()).map(probability).product();
+                chance += likely * runs.min(1.0);
+                maximal += likely * runs;
+            }
+            let got = among(k, &matches);
+            assert!((got.chance - chance).abs() < 1e-12, "k={k}: {got:?}, not {chance}");
+            assert!((got.maximal - maximal).abs() < 1e-12, "k={k}: {got:?}, not {maximal}");
         }
     }
-    after[0]
+
+    /// For a matches in a row just before segment i:
+    ///   F(k, i) = 1
+    ///   F(a, n) = 0                                            for a < k, past the last segment
+    ///   F(a, i) = r_i * F(a+1, i+1) + (1 - r_i) * F(0, i+1)    otherwise
+    fn papers_recurrence(k: usize, matches: &[f64]) -> f64 {
+        // F(a, i+1), turned into F(a, i) in place, from the last segment back to the first.
+        let mut after = vec![0.0; k + 1];
+        after[k] = 1.0;
+        for r in matches.iter().rev() {
+            let on_miss = (1.0 - r) * after[0];
+            for a in 0..k {
+                after[a] = r * after[a + 1] + on_miss;
+            }
+        }
+        after[0]
+    }
+
+    #[test]
+    fn chances_are_those_of_the_papers_recurrence_to_the_last_digits() {
+        for (k, l) in [(1, 1), (1, 1000), (2, 7), (10, 7), (16, 200), (64, 960)] {
+            for full in [1e-9, 0.03, 0.5, 0.97, 1.0] {
+                let matches: Vec<f64> =
+                    (0..k + l).map(|age| full * ((age + 1) as f64 / k as f64).min(1.0)).collect();
+                let (got, expected) = (among(k, &matches).chance, papers_recurrence(k, &matches));
+                assert!((got - expected).abs() <= 1e-13 * expected, "k={k} l={l} {full}: {got} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn fewer_segments_than_a_run_have_none() {
+        assert!(run_probability(3, [1.0, 1.0]) == 0.0 && run_probability(1, []) == 0.0);
+    }
 }

@@ -102,7 +102,7 @@ fn missed_by_one_item(segment: &Segment) -> f64 {
 ///
 /// Summed outwards from the mode until the terms no longer count, and divided by the sum of the weights.
 fn block_mixture(load: f64, cells: Cells, missed: f64, bits: u32) -> f64 {
-    let law = CellLoad { mean: load, items: cells.items(load) };
+    let law = CellLoad::new(load, cells.items(load));
     if law.is_certain() {
         return power(-expm1(load * log(missed)), bits);
     }
@@ -121,7 +121,7 @@ fn block_mixture(load: f64, cells: Cells, missed: f64, bits: u32) -> f64 {
     }
     (weight, unset, j) = (1.0, unset_at_mode, mode);
     while j > 0.0 && weight > NEGLIGIBLE {
-        weight /= law.step(j - 1.0);
+        weight *= law.step_back(j);
         unset /= missed;
         j -= 1.0;
         weights += weight;
