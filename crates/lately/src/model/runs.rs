@@ -79,10 +79,10 @@ mod tests {
         }
     }
 
-    /// For a matches in a row just before segment i:
-    ///   F(k, i) = 1
-    ///   F(a, n) = 0                                            for a < k, past the last segment
-    ///   F(a, i) = r_i * F(a+1, i+1) + (1 - r_i) * F(0, i+1)    otherwise
+    // For a matches in a row just before segment i:
+    //   F(k, i) = 1
+    //   F(a, n) = 0                                            for a < k, past the last segment
+    //   F(a, i) = r_i * F(a+1, i+1) + (1 - r_i) * F(0, i+1)    otherwise
     fn papers_recurrence(k: usize, matches: &[f64]) -> f64 {
         // F(a, i+1), turned into F(a, i) in place, from the last segment back to the first.
         let mut after = vec![0.0; k + 1];
