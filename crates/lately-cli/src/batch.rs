@@ -73,12 +73,14 @@ impl Batch {
         self.filled = end;
     }
 
-    /// Where to read to: there is always room for a good part of a block.
+    /// Where to read to: there is always room for a good part of a block. Never for much more, however long a record there was: what is
+    /// beyond a full batch is copied to the next one.
     pub(crate) fn room(&mut self) -> &mut [u8] {
         if self.buffer.len() - self.filled < BLOCK_BYTES / 4 {
             self.buffer.resize(2 * self.buffer.len(), 0);
         }
-        &mut self.buffer[self.filled..]
+        let end = self.buffer.len().min(self.filled + BLOCK_BYTES);
+        &mut self.buffer[self.filled..end]
     }
 
     /// The end of the last complete record.
@@ -97,5 +99,20 @@ impl Batch {
     pub(crate) fn range_of(&self, record: usize) -> Range<usize> {
         let start = record.checked_sub(1).map_or(0, |before| self.ends[before]);
         start..self.ends[record]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_read_at_once_after_a_long_record() {
+        let mut batch = Batch::new();
+        for _ in 0..100 {
+            let room = batch.room().len();
+            assert!((BLOCK_BYTES / 4..=BLOCK_BYTES).contains(&room), "{room}");
+            batch.filled += room;
+        }
     }
 }

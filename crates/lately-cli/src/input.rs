@@ -28,6 +28,19 @@ impl Inputs {
         Ok(Self { paths })
     }
 
+    /// What comes out must not come in again, for ever.
+    pub(crate) fn check_output(&self, output: &File) -> Result<(), Failure> {
+        let Some(output) = identity(output.metadata()) else { return Ok(()) };
+        let is_output = |path: &&PathBuf| identity(metadata_of(path)).is_some_and(|input| input == output);
+        match self.paths.iter().find(is_output) {
+            None => Ok(()),
+            Some(path) => Err(Failure::other(format!(
+                "{}: is where the output goes; write to another file, and rename it afterwards",
+                name_of(path).display()
+            ))),
+        }
+    }
+
     /// All bytes there are to read, if that can be known.
     pub(crate) fn total_bytes(&self) -> Option<u64> {
         self.paths.iter().map(|path| size_of_file(path)).sum()
@@ -52,23 +65,24 @@ pub(crate) fn open(path: &Path) -> Result<File, Failure> {
     file.map_err(|error| Failure::reading(&name_of(path), &error))
 }
 
-/// Waits until something can be read, and reads nothing.
-#[cfg(unix)]
-pub(crate) fn wait_for(file: &File) {
-    use rustix::event::{PollFd, PollFlags, poll};
-    use rustix::io::Errno;
-    // The end, or an error, is what reading will tell.
-    while poll(&mut [PollFd::new(file, PollFlags::IN)], None) == Err(Errno::INTR) {}
+fn metadata_of(path: &Path) -> io::Result<fs::Metadata> {
+    if is_standard_input(path) { standard_input()?.metadata() } else { fs::metadata(path) }
 }
 
-/// Without signals nobody asks for the end of a read.
-#[cfg(not(unix))]
-pub(crate) fn wait_for(_: &File) {}
-
 fn size_of_file(path: &Path) -> Option<u64> {
-    let metadata =
-        if is_standard_input(path) { standard_input().ok()?.metadata() } else { fs::metadata(path) };
-    metadata.ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len())
+    metadata_of(path).ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len())
+}
+
+/// What tells a file from others, by whatever name.
+#[cfg(unix)]
+fn identity(metadata: io::Result<fs::Metadata>) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt as _;
+    metadata.ok().filter(fs::Metadata::is_file).map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(_: io::Result<fs::Metadata>) -> Option<(u64, u64)> {
+    None
 }
 
 /// Without the standard library's buffer, which is smaller than ours.

@@ -17,6 +17,7 @@ mod stream;
 mod summary;
 mod times;
 mod units;
+mod waiting;
 
 use std::process::ExitCode;
 

@@ -7,6 +7,7 @@ use std::ops::Range;
 use crate::batch::Batch;
 use crate::failure::Failure;
 use crate::keys::BYTE_ORDER_MARK;
+use crate::waiting;
 
 /// Which records are written, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +41,7 @@ impl Verdict {
     }
 }
 
-const STANDARD_OUTPUT: &str = "standard output";
+pub(crate) const STANDARD_OUTPUT: &str = "standard output";
 
 pub(crate) struct Output {
     file: File,
@@ -97,10 +98,10 @@ impl Output {
     pub(crate) fn write(&mut self, batch: &Batch) -> Result<(), Failure> {
         let written = if self.buffer.is_empty() {
             // All in one piece: no copy is needed.
-            self.file.write_all(&batch.bytes()[self.run.clone()])
+            write_all(&self.file, &batch.bytes()[self.run.clone()])
         } else {
             self.end_run(batch);
-            self.file.write_all(&self.buffer)
+            write_all(&self.file, &self.buffer)
         };
         self.run = 0..0;
         if self.buffer.capacity() > 8 * crate::batch::BLOCK_BYTES {
@@ -110,11 +111,29 @@ impl Output {
         written.map_err(|error| Failure::writing(STANDARD_OUTPUT, &error))
     }
 
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
     /// Another handle of the output, if it is a file, which can be made durable. Pipes and terminals cannot.
     pub(crate) fn durable(&self) -> Option<File> {
         let is_file = self.file.metadata().is_ok_and(|metadata| metadata.is_file());
         if is_file { self.file.try_clone().ok() } else { None }
     }
+}
+
+/// Also where whoever shares the output has made it one that does not wait.
+fn write_all(mut file: &File, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match file.write(bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => bytes = &bytes[written..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => waiting::until_writable(file),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 /// Prints a command's whole answer.

@@ -4,6 +4,7 @@
 //! feeds us a pipe waits for a block to fill up; when the sieve is slower, no batch is free, the pipe fills, and the next
 //! read brings more.
 
+use std::fs::File;
 use std::io::{self, Read as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -18,6 +19,7 @@ use crate::failure::Failure;
 use crate::input::{self, Inputs};
 use crate::keys::{BYTE_ORDER_MARK, Keys};
 use crate::records::{Splitter, append_ends};
+use crate::waiting;
 
 /// What becomes of a record without a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -51,6 +53,8 @@ pub(crate) struct Ending {
     is_wanted: AtomicBool,
     /// The reader waits for something to open or to read, or will never read again; all it has read was handed over.
     is_waiting: AtomicBool,
+    /// The reader reads what should be there.
+    is_reading: AtomicBool,
 }
 
 impl Ending {
@@ -61,6 +65,23 @@ impl Ending {
     /// Nothing is on its way that is not in the channel already.
     pub(crate) fn has_nothing_in_hand(&self) -> bool {
         self.is_waiting.load(Ordering::SeqCst)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn in_a_read() -> Self {
+        Self { is_reading: true.into(), ..Self::default() }
+    }
+
+    pub(crate) fn is_reading(&self) -> bool {
+        self.is_reading.load(Ordering::SeqCst)
+    }
+
+    /// Reads what there is.
+    fn read(&self, file: &mut File, room: &mut [u8]) -> io::Result<usize> {
+        self.is_reading.store(true, Ordering::SeqCst);
+        let result = file.read(room);
+        self.is_reading.store(false, Ordering::SeqCst);
+        result
     }
 
     /// Does what may take for ever and reads nothing (a pipe can block when it is opened, too), unless the end is wanted; or
@@ -158,11 +179,17 @@ impl Reader {
         is_last: bool,
     ) -> Result<(), Ended> {
         let mut file = self.ending.wait(|| input::open(position.path))??;
+        self.splitter.restart();
         loop {
-            self.ending.wait(|| input::wait_for(&file))?;
-            let read = match file.read(batch.room()) {
+            self.ending.wait(|| waiting::until_readable(&file))?;
+            let read = match self.ending.read(&mut file, batch.room()) {
                 Ok(read) => read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                // Or somebody else who reads from the same pipe was faster.
+                Err(error)
+                    if matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) =>
+                {
+                    continue;
+                }
                 Err(error) => {
                     return Err(Failure::reading(&input::name_of(position.path), &error).into());
                 }
@@ -173,7 +200,6 @@ impl Reader {
                 if !is_last {
                     batch.append(&[self.splitter.terminator()]);
                 }
-                self.splitter.restart();
                 self.take_record(position, header, batch, batch.filled)?;
             } else {
                 self.take_records(position, header, batch)?;

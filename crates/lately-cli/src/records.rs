@@ -1,5 +1,6 @@
 //! Where one record ends and the next begins.
 
+use crate::keys::BYTE_ORDER_MARK;
 use memchr::{memchr, memchr_iter, memchr2};
 use wide::{CmpEq as _, i8x16};
 
@@ -59,10 +60,10 @@ impl Splitter {
         }
     }
 
-    /// The input has ended, and with it its last record.
+    /// Another file begins. The one before has ended, and with it its last record.
     pub(crate) fn restart(&mut self) {
         if let Self::Csv(csv) = self {
-            csv.place = Place::FieldStart;
+            csv.place = Place::FileStart(0);
         }
     }
 }
@@ -76,6 +77,8 @@ pub(crate) struct CsvSplitter {
 /// Where in a CSV record the bytes seen so far have ended.
 #[derive(Clone, Copy, Debug)]
 enum Place {
+    /// So many bytes into what may be a byte order mark: a quote after one opens a field.
+    FileStart(usize),
     FieldStart,
     Bare,
     Quoted,
@@ -85,13 +88,23 @@ enum Place {
 
 impl CsvSplitter {
     pub(crate) fn new(delimiter: u8) -> Self {
-        Self { delimiter, place: Place::FieldStart }
+        Self { delimiter, place: Place::FileStart(0) }
     }
 
     fn find_end(&mut self, bytes: &[u8], from: usize) -> Option<usize> {
         let mut at = from;
         while at < bytes.len() {
             match self.place {
+                Place::FileStart(known) if known < BYTE_ORDER_MARK.len() => {
+                    let goes_on = bytes[at] == BYTE_ORDER_MARK[known];
+                    self.place = match known {
+                        _ if goes_on => Place::FileStart(known + 1),
+                        0 => Place::FieldStart,
+                        _ => Place::Bare,
+                    };
+                    at += usize::from(goes_on);
+                }
+                Place::FileStart(_) => self.place = Place::FieldStart,
                 // Only at the start of a field is a quote more than a byte; doubled, it is one byte of the field.
                 Place::FieldStart | Place::QuoteInQuoted => {
                     let opens = bytes[at] == b'"';
@@ -147,6 +160,26 @@ mod tests {
             assert_eq!(split(&csv, text, piece), whole, "pieces of {piece}");
             assert_eq!(split(&lines, text, piece), split(&lines, text, text.len()), "pieces of {piece}");
         }
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_the_first_field() {
+        let csv = Splitter::Csv(CsvSplitter::new(b','));
+        for (text, records) in [
+            ("\u{feff}\"a\nb\",c\n1\n", 3),
+            ("\u{feff}a\"\nb\n", 3),
+            ("\u{feff}\n\n", 3),
+            // Only the first one is a mark.
+            ("\u{feff}\u{feff}\"a\nb\n", 3),
+            ("a\n\u{feff}\"b\n", 3),
+        ] {
+            for piece in 1..=text.len() {
+                let found = split(&csv, text.as_bytes(), piece);
+                assert_eq!(found.len(), records, "{text:?} in pieces of {piece}: {found:?}");
+            }
+        }
+        // Half a mark is text, in which a quote is a byte.
+        assert_eq!(split(&csv, b"\xef\xbb\"a\nb", 1).len(), 2);
     }
 
     #[test]

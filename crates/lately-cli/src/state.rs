@@ -28,7 +28,7 @@ pub(crate) struct StateFile {
     /// Records have come since the last save.
     is_stale: bool,
     /// A checkpoint whose syncing another thread is waiting for.
-    under_way: Option<JoinHandle<Result<(), SnapshotError>>>,
+    under_way: Option<JoinHandle<Result<(), Unsaved>>>,
 }
 
 impl StateFile {
@@ -39,7 +39,7 @@ impl StateFile {
             return Err(Failure::other(format!("{}: is not a file; name one for --state", path.display())));
         }
         // Whatever link leads to it, one state has one lock.
-        let path = real_path(path);
+        let path = PendingSave::target_of(path);
         let lock = lock_beside(&path)?;
         // Nobody else is saving now: what lies beside the state was left by a process that was killed.
         PendingSave::remove_abandoned(&path)?;
@@ -63,26 +63,34 @@ impl StateFile {
         self.is_stale = true;
     }
 
-    /// How long the next checkpoint can wait; `None`: until something changes.
+    /// How long there is nothing to do for checkpoints; `None`: until something changes.
     pub(crate) fn until_checkpoint(&self) -> Option<Duration> {
-        let interval = self.interval.filter(|_| self.is_stale)?;
-        let left = interval.saturating_sub(self.last_save.elapsed());
         // One after the other: a disk that takes longer than the interval is asked about now and then.
-        let is_syncing = self.under_way.as_ref().is_some_and(|thread| !thread.is_finished());
-        Some(if is_syncing { left.max(SYNC_POLL) } else { left })
+        if self.under_way.is_some() {
+            return Some(SYNC_POLL);
+        }
+        let interval = self.interval.filter(|_| self.is_stale)?;
+        Some(interval.saturating_sub(self.last_save.elapsed()))
     }
 
     /// Saves if it is time to. Only writing the snapshot happens here; another thread waits for the disk. `output` is what
     /// has to be durable before the state is.
     ///
-    /// A checkpoint that fails is told of and tried again next time: the stream goes on, the last good state stays.
-    pub(crate) fn checkpoint_if_due(&mut self, filter: &Filter, output: impl FnOnce() -> Option<File>) {
+    /// A checkpoint that fails is told of and tried again next time: the stream goes on, the last good state stays. Only if output
+    /// is lost is that the end.
+    pub(crate) fn checkpoint_if_due(
+        &mut self,
+        filter: &Filter,
+        output: impl FnOnce() -> Option<File>,
+    ) -> Result<(), Failure> {
+        if self.under_way.as_ref().is_some_and(JoinHandle::is_finished) {
+            self.wait()?;
+        }
         if self.until_checkpoint() != Some(Duration::ZERO) {
-            return;
+            return Ok(());
         }
         self.last_save = Instant::now();
-        let result = self.wait().and_then(|()| filter.start_save(&self.path));
-        match result {
+        match filter.start_save(&self.path) {
             Ok(pending) => {
                 let output = output();
                 self.under_way = Some(std::thread::spawn(move || finish(pending, output)));
@@ -90,38 +98,48 @@ impl StateFile {
             }
             Err(error) => warn(&error),
         }
+        Ok(())
     }
 
     /// Saves, and returns when it is done.
     pub(crate) fn save(&mut self, filter: &Filter, output: Option<File>) -> Result<(), Failure> {
-        if let Err(error) = self.wait() {
-            // Told, but not the end: the save that follows may succeed.
-            warn(&error);
-        }
+        self.wait()?;
         let pending = filter.start_save(&self.path)?;
-        finish(pending, output)?;
+        finish(pending, output).map_err(|unsaved| match unsaved {
+            Unsaved::OutputLost(failure) => failure,
+            Unsaved::StateFailed(error) => error.into(),
+        })?;
         self.is_stale = false;
         Ok(())
     }
 
-    /// Waits for the checkpoint that is under way.
-    fn wait(&mut self) -> Result<(), SnapshotError> {
+    /// Waits for the checkpoint that is under way. That it failed is told, but not the end: the next may succeed.
+    fn wait(&mut self) -> Result<(), Failure> {
         match self.under_way.take().map(JoinHandle::join) {
             None | Some(Ok(Ok(()))) => Ok(()),
-            Some(Ok(Err(error))) => {
+            Some(Ok(Err(Unsaved::StateFailed(error)))) => {
+                warn(&error);
                 self.is_stale = true;
-                Err(error)
+                Ok(())
             }
+            Some(Ok(Err(Unsaved::OutputLost(failure)))) => Err(failure),
             Some(Err(panic)) => std::panic::resume_unwind(panic),
         }
     }
 }
 
+/// Why there is no new state.
+enum Unsaved {
+    /// What was written before it cannot be made durable. The system says so once; asked again, it would be content.
+    OutputLost(Failure),
+    StateFailed(SnapshotError),
+}
+
 impl Drop for StateFile {
     /// A checkpoint that has been written is not thrown away because the run then failed.
     fn drop(&mut self) {
-        if let Err(error) = self.wait() {
-            warn(&error);
+        if let Err(failure) = self.wait() {
+            failure.report();
         }
     }
 }
@@ -138,24 +156,12 @@ pub(crate) fn load(path: &Path) -> Result<Filter, SnapshotError> {
     })
 }
 
-/// The path without links; also of a file that is not there yet, if its directory is.
-pub(crate) fn real_path(path: &Path) -> PathBuf {
-    let directory =
-        path.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent });
-    let beside =
-        |(directory, name): (&Path, _)| fs::canonicalize(directory).map(|directory| directory.join(name));
-    fs::canonicalize(path)
-        .ok()
-        .or_else(|| directory.zip(path.file_name()).and_then(|place| beside(place).ok()))
-        .unwrap_or_else(|| path.to_path_buf())
-}
-
-fn finish(pending: PendingSave, output: Option<File>) -> Result<(), SnapshotError> {
+fn finish(pending: PendingSave, output: Option<File>) -> Result<(), Unsaved> {
     if let Some(output) = output {
-        let path = String::from("standard output");
-        output.sync_data().map_err(|source| SnapshotError::Io { path, source })?;
+        let lost = |error| Unsaved::OutputLost(Failure::writing(output::STANDARD_OUTPUT, &error));
+        output.sync_data().map_err(lost)?;
     }
-    pending.finish()
+    pending.finish().map_err(Unsaved::StateFailed)
 }
 
 fn warn(error: &SnapshotError) {
@@ -176,5 +182,59 @@ fn lock_beside(path: &Path) -> Result<File, Failure> {
             path.display()
         ))),
         Err(error) => Err(failed(&error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state_and_filter(name: &str) -> (PathBuf, StateFile, Filter) {
+        let directory = std::env::temp_dir().join(format!("lately-state-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&directory);
+        fs::create_dir_all(&directory).unwrap();
+        let state = StateFile::open(&directory.join("state"), Some(Duration::from_millis(1))).unwrap();
+        let filter = Filter::builder().window(10).false_positive_rate(0.01).build().unwrap();
+        (directory, state, filter)
+    }
+
+    /// Does what a stream does while nothing comes, until the checkpoint under way is done.
+    fn pass_the_time(state: &mut StateFile, filter: &Filter) -> Result<(), Failure> {
+        while let Some(patience) = state.until_checkpoint() {
+            std::thread::sleep(patience);
+            state.checkpoint_if_due(filter, || None)?;
+        }
+        Ok(())
+    }
+
+    /// The system complains of lost output once: the save after that would know of records that nobody has.
+    #[test]
+    fn output_that_cannot_be_made_durable_ends_it_all() {
+        let (directory, mut state, filter) = state_and_filter("lost");
+        // It cannot be synced.
+        let output = || File::open("/dev/null").ok();
+        state.touch();
+        std::thread::sleep(Duration::from_millis(2));
+        assert!(state.checkpoint_if_due(&filter, output).is_ok(), "nobody knows yet");
+        assert!(pass_the_time(&mut state, &filter).is_err());
+        assert!(state.save(&filter, output()).is_err());
+        assert!(!state.path().exists());
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn a_checkpoint_that_failed_is_tried_again_though_nothing_comes() {
+        let (directory, mut state, filter) = state_and_filter("again");
+        let take_away = || {
+            let is_temporary = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "tmp");
+            let entries = fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path());
+            entries.filter(is_temporary).for_each(|path| fs::remove_file(path).unwrap());
+            None
+        };
+        state.touch();
+        std::thread::sleep(Duration::from_millis(2));
+        assert!(state.checkpoint_if_due(&filter, take_away).is_ok());
+        assert!(pass_the_time(&mut state, &filter).is_ok() && state.path().exists());
+        fs::remove_dir_all(directory).unwrap();
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use indicatif::ProgressBar;
@@ -22,6 +22,10 @@ use crate::times::TimeUnit;
 
 /// Batches under way between the two threads. With two, one would wait for the other whenever their speeds vary.
 const BATCHES: usize = 4;
+
+/// How long a read may take that should not have to wait, before we end without it. It may have to after all, if somebody else reads
+/// from the same pipe and was faster.
+const READ_PATIENCE: Duration = Duration::from_secs(3);
 
 /// What a record is, and what it is known by.
 #[derive(Args, Clone, Debug)]
@@ -188,7 +192,8 @@ impl Source {
                     // The reader may have ended before us.
                     let _ = self.free.send(batch);
                 }
-                Ok(Event::End) => return Ok(()),
+                // A signal that ends a whole pipeline often ends the input as well.
+                Ok(Event::End) => return stopped_by.map_or(Ok(()), |signal| Err(StreamEnd::Stopped(signal))),
                 Ok(Event::Failed(failure)) => return Err(StreamEnd::InputFailed(failure)),
                 Ok(Event::Stop(signal)) => {
                     self.ending.ask_for();
@@ -201,18 +206,21 @@ impl Source {
                 }
             }
             if let Some(state) = &mut state {
-                state.checkpoint_if_due(&sieve.filter, || output.durable());
+                let checked = state.checkpoint_if_due(&sieve.filter, || output.durable());
+                checked.map_err(StreamEnd::OutputFailed)?;
             }
         }
     }
 
     /// After a signal: what has been read before it, and then nothing.
     fn next_of_the_last(&self) -> Result<Event, RecvTimeoutError> {
+        let asked = Instant::now();
         loop {
             let has_nothing_in_hand = self.ending.has_nothing_in_hand();
+            let is_stuck = self.ending.is_reading() && asked.elapsed() > READ_PATIENCE;
             match self.events.recv_timeout(Duration::from_millis(1)) {
                 // Looked at before the channel was: whatever was in hand then would have come.
-                Err(RecvTimeoutError::Timeout) if !has_nothing_in_hand => {}
+                Err(RecvTimeoutError::Timeout) if !has_nothing_in_hand && !is_stuck => {}
                 event => return event,
             }
         }
@@ -225,4 +233,39 @@ pub(crate) enum StreamEnd {
     OutputFailed(Failure),
     InputFailed(Failure),
     Stopped(i32),
+}
+
+#[cfg(test)]
+mod tests {
+    use lately::Filter;
+
+    use super::*;
+    use crate::output::Emit;
+    use crate::sieve::{Clock, Operation};
+
+    /// A stream to which this happens.
+    fn end_of(events: impl IntoIterator<Item = Event>, ending: Ending) -> Result<(), StreamEnd> {
+        let (sender, receiver) = mpsc::channel();
+        events.into_iter().for_each(|event| sender.send(event).unwrap());
+        let (free, _recycled) = mpsc::channel();
+        let source = Source { events: receiver, free, ending: Arc::new(ending) };
+        let filter = Filter::builder().window(10).false_positive_rate(0.01).build().unwrap();
+        let mut sieve = Sieve::new(filter, Operation::CheckAndInsert, Clock::None, Missing::Pass);
+        let mut output = Output::new(Emit::Nothing).unwrap();
+        source.run(&mut sieve, &mut output, None, &ProgressBar::hidden())
+    }
+
+    #[test]
+    fn a_signal_is_told_though_the_input_ends_as_well() {
+        let end = end_of([Event::Stop(15), Event::End], Ending::default());
+        assert!(matches!(end, Err(StreamEnd::Stopped(15))));
+        assert!(end_of([Event::End, Event::Stop(15)], Ending::default()).is_ok());
+    }
+
+    /// Somebody else has read what we were promised.
+    #[test]
+    fn a_read_that_waits_against_all_expectation_does_not_keep_a_signal_waiting() {
+        let end = end_of([Event::Stop(15)], Ending::in_a_read());
+        assert!(matches!(end, Err(StreamEnd::Stopped(15))));
+    }
 }

@@ -103,6 +103,8 @@ fn json_by_path() {
     dedup("--json a --json b", two, once);
     dedup("--json a,b", two, once);
     // Some programs begin a file with a byte order mark.
+    let marked = "\u{feff}\"k\n1\",v\na,1\na,2\n".as_bytes();
+    dedup("--csv --column v", marked, marked);
     dedup("--json a", b"\xef\xbb\xbf{\"a\":1}\n{\"a\":1}\n", b"\xef\xbb\xbf{\"a\":1}\n");
 }
 

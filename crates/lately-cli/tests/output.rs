@@ -5,8 +5,9 @@ mod common;
 use std::fs::{self, File, OpenOptions};
 use std::io::Read as _;
 use std::process::Stdio;
+use std::time::Duration;
 
-use common::{Directory, answer, feed, json_file, lately, run, spawn, text, words};
+use common::{Directory, answer, feed, json_file, lately, numbers, run, spawn, text, words};
 
 const INPUT: &[u8] = b"a,1\nb,1\na,1\nc,1\na,1";
 
@@ -87,6 +88,9 @@ fn a_full_disk_is_told_and_the_saved_state_stays() {
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("standard output: No space left"), "{}", text(&output.stderr));
     assert_eq!(fs::read(&state).unwrap(), before, "what was not written is not known as seen");
+    let counted = lately(words(&format!("{line} --count {input}"))).stdout(full()).output().unwrap();
+    assert_eq!(counted.status.code(), Some(1));
+    assert_eq!(fs::read(&state).unwrap(), before, "nor what was counted in vain");
     assert_eq!(answer(&line, b"saved\nlost\n"), b"lost\n");
     for command in ["plan --window 1000", "metrics --k 3 --l 5", "dedup --window 1000 --count /dev/null"] {
         let output = lately(words(command)).stdout(full()).output().unwrap();
@@ -95,6 +99,43 @@ fn a_full_disk_is_told_and_the_saved_state_stays() {
     let stats = format!("dedup --window 1000 --stats-json /dev/full {input}");
     let refused = common::complaint(&stats, b"", 1);
     assert!(refused.contains("/dev/full"), "{refused}");
+}
+
+/// As a program may leave it that has shared its output with us.
+#[test]
+fn an_output_that_does_not_wait_is_waited_for() {
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    rustix::fs::fcntl_setfl(&writer, rustix::fs::OFlags::NONBLOCK).unwrap();
+    let directory = Directory::new("nonblocking");
+    let records = numbers(0..200_000);
+    let input = directory.file("input", &records);
+    let mut child = lately(words(&format!("dedup --window 1M --fp 1e-9 {input}")))
+        .stdout(Stdio::from(writer))
+        .spawn()
+        .unwrap();
+    let mut first = [0];
+    reader.read_exact(&mut first).unwrap();
+    // It finds the pipe full.
+    std::thread::sleep(Duration::from_millis(100));
+    let mut written = first.to_vec();
+    reader.read_to_end(&mut written).unwrap();
+    assert!(child.wait().unwrap().success());
+    assert!(written == records, "{} bytes of {}", written.len(), records.len());
+}
+
+#[test]
+fn an_input_that_is_the_output_is_refused() {
+    let directory = Directory::new("circle");
+    let input = directory.file("input", "a\na\n");
+    let append = || Stdio::from(OpenOptions::new().append(true).open(&input).unwrap());
+    let given_by_name = lately(words(&format!("dedup --window 10 {input}"))).stdout(append()).output();
+    let given = Stdio::from(fs::File::open(&input).unwrap());
+    let given_as_input = lately(words("dedup --window 10")).stdin(given).stdout(append()).output();
+    for output in [given_by_name.unwrap(), given_as_input.unwrap()] {
+        assert_eq!(output.status.code(), Some(1));
+        assert!(text(&output.stderr).contains("is where the output goes"), "{}", text(&output.stderr));
+    }
+    assert_eq!(fs::read(&input).unwrap(), b"a\na\n");
 }
 
 #[test]

@@ -95,14 +95,28 @@ pub struct PendingSave {
 
 impl PendingSave {
     fn create(path: &Path) -> io::Result<Self> {
-        // A link to a file stays a link: what it points to is replaced.
-        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let target = Self::target_of(path);
         let (temporary, file) = create_beside(&target)?;
         let pending = Self { file, temporary, target };
         if let Ok(existing) = fs::metadata(&pending.target) {
+            keep_owner(&pending.file, &existing);
             pending.file.set_permissions(existing.permissions())?;
         }
         Ok(pending)
+    }
+
+    /// The file that a save to this path replaces or creates, under the name it has wherever one comes from. A link stays a link:
+    /// it is what it leads to, even if that does not exist yet.
+    pub fn target_of(path: impl AsRef<Path>) -> PathBuf {
+        /// Linux follows no more.
+        const MOST_LINKS: usize = 40;
+        let mut target = path.as_ref().to_path_buf();
+        for _ in 0..MOST_LINKS {
+            let Ok(link) = fs::read_link(&target) else { break };
+            target = directory_of(&target).join(link);
+        }
+        let directory = fs::canonicalize(directory_of(&target)).ok();
+        directory.zip(target.file_name()).map(|(directory, name)| directory.join(name)).unwrap_or(target)
     }
 
     /// Removes what saves to this file have left beside it that were killed before they finished. Only for callers who
@@ -112,15 +126,14 @@ impl PendingSave {
     /// If the system refuses.
     pub fn remove_abandoned(path: impl AsRef<Path>) -> Result<(), SnapshotError> {
         let path = path.as_ref();
-        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let target = Self::target_of(path);
         let remove = || {
             let prefix = temporary_prefix(&target)?;
             for entry in fs::read_dir(directory_of(&target))? {
                 let entry = entry?;
                 let name = entry.file_name();
                 let middle = name.as_encoded_bytes().strip_prefix(prefix.as_encoded_bytes());
-                let numbers = middle.and_then(|middle| middle.strip_suffix(b".tmp"));
-                if numbers.is_some_and(|n| n.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')) {
+                if middle.and_then(|middle| middle.strip_suffix(b".tmp")).is_some_and(are_two_numbers) {
                     fs::remove_file(entry.path())?;
                 }
             }
@@ -178,6 +191,14 @@ fn temporary_prefix(target: &Path) -> io::Result<OsString> {
     Ok(prefix)
 }
 
+/// What stands in the names of a file's own temporary files; where there are three, they are those of a file whose name ends with a
+/// number.
+fn are_two_numbers(text: &[u8]) -> bool {
+    let is_number = |digits: &[u8]| !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    let parts: Vec<&[u8]> = text.split(|byte| *byte == b'.').collect();
+    parts.len() == 2 && parts.into_iter().all(is_number)
+}
+
 fn directory_of(target: &Path) -> &Path {
     target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -189,6 +210,18 @@ fn new_private_file() -> OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
+}
+
+/// A file that changes hands at a save would be out of its owner's reach. Only the system's administrator may give one away, and
+/// others need not.
+fn keep_owner(file: &File, existing: &fs::Metadata) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt as _, fchown};
+        let _ = fchown(file, Some(existing.uid()), Some(existing.gid()));
+    }
+    #[cfg(not(unix))]
+    let _ = (file, existing);
 }
 
 /// Makes the rename itself durable. Only Unix lets a directory be opened and synced.

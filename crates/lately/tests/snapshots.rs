@@ -302,7 +302,16 @@ fn a_save_takes_effect_when_it_is_finished_and_never_if_it_is_dropped() {
 fn what_killed_saves_left_can_be_removed_and_nothing_else_is() {
     let directory = temporary_directory("abandoned");
     let path = directory.join("seen.lately");
-    let kept = ["seen.lately", ".seen.lately.tmp2", ".seen.lately.x.tmp", ".other.lately.1.2.tmp"];
+    let kept = [
+        "seen.lately",
+        ".seen.lately.tmp2",
+        ".seen.lately.x.tmp",
+        ".other.lately.1.2.tmp",
+        // A file of its own, seen.lately.1, is being saved.
+        ".seen.lately.1.17.4.tmp",
+        ".seen.lately.17.tmp",
+        ".seen.lately.17..tmp",
+    ];
     kept.iter().for_each(|name| fs::write(directory.join(name), "").unwrap());
     fs::write(directory.join(".seen.lately.17.4.tmp"), "left").unwrap();
     lately::PendingSave::remove_abandoned(&path).unwrap();
@@ -379,6 +388,48 @@ fn a_link_stays_a_link_and_permissions_stay() {
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert!(Filter::load(&target).unwrap() == filter);
     assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o777, 0o644);
+    fs::remove_dir_all(directory).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_what_is_not_there_yet_stays_a_link() {
+    let directory = temporary_directory("dangling");
+    fs::create_dir(directory.join("elsewhere")).unwrap();
+    let target = directory.join("elsewhere/seen.lately");
+    let links = [directory.join("first"), directory.join("second"), directory.join("elsewhere/third")];
+    // Relative ones lead on from where they are.
+    for (link, to) in links.iter().zip(["second", "elsewhere/third", "seen.lately"]) {
+        std::os::unix::fs::symlink(to, link).unwrap();
+    }
+    let real = fs::canonicalize(&directory).unwrap().join("elsewhere/seen.lately");
+    assert!(links.iter().chain([&target]).all(|path| lately::PendingSave::target_of(path) == real));
+    let filter = Filter::builder().window(10).false_positive_rate(0.01).build().unwrap();
+    filter.save(&links[0]).unwrap();
+    assert!(links.iter().all(|link| fs::symlink_metadata(link).unwrap().is_symlink()));
+    assert!(Filter::load(&target).unwrap() == filter);
+    // In a circle there is nothing to save to.
+    std::os::unix::fs::symlink("circle", directory.join("circle")).unwrap();
+    lately::PendingSave::target_of(directory.join("circle"));
+    fs::remove_dir_all(directory).unwrap();
+}
+
+/// Of others, only the administrator can see a difference.
+#[cfg(unix)]
+#[test]
+fn whose_file_it_was_it_stays() {
+    use std::os::unix::fs::{MetadataExt as _, chown};
+    let directory = temporary_directory("owner");
+    let path = directory.join("seen.lately");
+    let owner_of = |path: &PathBuf| {
+        let metadata = fs::metadata(path).unwrap();
+        (metadata.uid(), metadata.gid())
+    };
+    let filter = Filter::builder().window(10).false_positive_rate(0.01).build().unwrap();
+    filter.save(&path).unwrap();
+    let owner = if chown(&path, Some(12345), Some(54321)).is_ok() { (12345, 54321) } else { owner_of(&path) };
+    filter.save(&path).unwrap();
+    assert_eq!(owner_of(&path), owner);
     fs::remove_dir_all(directory).unwrap();
 }
 

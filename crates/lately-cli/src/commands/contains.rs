@@ -38,6 +38,7 @@ impl Contains {
         let filter = state::load(&self.state)?;
         let inputs = Inputs::new(&[])?;
         let mut output = Output::new(Emit::Tagged(self.records.tag_delimiter()))?;
+        inputs.check_output(output.file())?;
         let progress = progress::bar(inputs.total_bytes(), true);
         let source = Source::start(inputs, &self.records, None, filter.hash_function())?;
         let mut sieve = Sieve::new(filter, Operation::Look, Clock::None, self.records.missing);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use lately::Filter;
+use lately::{Filter, PendingSave};
 
 use crate::failure::Failure;
 use crate::input::Inputs;
@@ -13,7 +13,7 @@ use crate::output::{self, Emit, Output};
 use crate::progress;
 use crate::promise::Promise;
 use crate::sieve::{Clock, Operation, Sieve};
-use crate::state::{self, StateFile};
+use crate::state::StateFile;
 use crate::stream::{RecordArgs, Source, StreamEnd};
 use crate::summary::Summary;
 use crate::times::TimeUnit;
@@ -114,7 +114,7 @@ struct StateArgs {
 impl Dedup {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         if let (Some(state), Some(summary)) = (&self.state.state, &self.output.stats_json)
-            && state::real_path(state) == state::real_path(summary)
+            && PendingSave::target_of(state) == PendingSave::target_of(summary)
         {
             return Err(Failure::Usage(format!(
                 "--state and --stats-json are the same file, {}; name another for one of them",
@@ -137,6 +137,7 @@ impl Dedup {
             Refresh::First => Operation::CheckOrInsert,
         };
         let mut output = Output::new(self.emit())?;
+        inputs.check_output(output.file())?;
         let progress = progress::bar(inputs.total_bytes(), !self.output.count);
         let started = Instant::now();
         let source = Source::start(inputs, &self.records, time_field, filter.hash_function())?;
@@ -148,14 +149,19 @@ impl Dedup {
             // The filter knows records that nobody has got: that must not be saved.
             return Err(failure);
         }
-        let saved = state.as_mut().map_or(Ok(()), |state| state.save(&sieve.filter, output.durable()));
+        let counted = if self.output.count { output::print(&sieve.counts.text()) } else { Ok(()) };
+        let saved = match &mut state {
+            // Nor must records that are counted in vain.
+            Some(state) if counted.is_ok() => state.save(&sieve.filter, output.durable()),
+            _ => Ok(()),
+        };
         let summarised = self.summarise(&sieve, started.elapsed(), overloaded_before);
         let (failed, stopped) = match ended {
             Ok(()) => (Ok(()), Ok(())),
             Err(StreamEnd::Stopped(signal)) => (Ok(()), Err(Failure::Stopped(signal))),
             Err(StreamEnd::InputFailed(failure) | StreamEnd::OutputFailed(failure)) => (Err(failure), Ok(())),
         };
-        first_of([failed, saved, stopped, summarised])
+        first_of([failed, counted, saved, stopped, summarised])
     }
 
     fn open_state(&self) -> Result<Option<StateFile>, Failure> {
@@ -198,9 +204,6 @@ impl Dedup {
             output::tell(
                 "lately: no record had a key (or a time); see --field, --column, --json and --time-field",
             );
-        }
-        if self.output.count {
-            output::print(&sieve.counts.text())?;
         }
         if let Some(summary) = summary.as_ref().filter(|_| self.output.stats) {
             output::tell(summary.text().trim_end());
