@@ -3,9 +3,10 @@
 use std::cell::OnceCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use lately::{Filter, Plan, Window};
+use lately::{Counters, Filter, Plan, Window};
 
 use crate::allocator;
+use crate::failure::Failure;
 
 /// All filters of this server: how many, and what they take.
 static FILTERS: AtomicU64 = AtomicU64::new(0);
@@ -39,6 +40,25 @@ impl Value {
             BYTES.fetch_add(bytes as u64, Ordering::Relaxed);
             value
         })
+    }
+
+    /// Whether what it has counted leaves room for all that this server will count: snapshots know no more than 2^62.
+    pub(crate) fn check_counts(&self) -> Result<(), Failure> {
+        const MOST: u64 = 1 << 61;
+        let Counters { inserts, generation, backward_steps, overloaded_generations, .. } =
+            self.filter.counters();
+        let counts = [
+            ("inserts", inserts),
+            ("generation", generation),
+            ("backward_steps", backward_steps),
+            ("overloaded_generations", overloaded_generations),
+        ];
+        match counts.into_iter().find(|(_, count)| *count > MOST) {
+            None => Ok(()),
+            Some((name, count)) => Err(Failure::new(format!(
+                "{name} is {count}, but more than 2^61 is nothing that a filter can have counted; send a snapshot as it was made"
+            ))),
+        }
     }
 
     /// `None` if the memory cannot be had.

@@ -1,7 +1,10 @@
 """Bad input: a reply that names the argument and the limit, no crash, and no half-created key."""
 
+import struct
+
 import pytest
 import redis
+import xxhash
 
 from conftest import info
 
@@ -117,6 +120,26 @@ def test_a_damaged_snapshot_is_refused_wherever_it_is_damaged(client):
         pipeline.execute_command("APBF.LOAD", "g", snapshot[:place])
     replies = pipeline.execute(raise_on_error=False)
     assert all(isinstance(reply, redis.ResponseError) for reply in replies)
+    assert client.exists("g") == 0
+
+
+def test_counts_that_could_not_be_saved_once_more_are_refused(client):
+    """A snapshot may say 2^62 inserts; one more, and the server could not load what it has saved."""
+    client.execute_command("APBF.RESERVE", "f", 0.01, 50)
+    snapshot = bytearray(client.execute_command("APBF.SNAPSHOT", "f"))
+    k, l = struct.unpack_from("<II", snapshot, 16)
+    starts = range(144, 144 + 16 * (k + l), 16)
+    for count in 2**61, 2**61 + 1:
+        for name, offsets in ("inserts", [104, *starts]), ("generation", [112]):
+            counted = snapshot[:-8]
+            for offset in offsets:
+                counted[offset:offset + 8] = struct.pack("<Q", count)
+            counted += struct.pack("<Q", xxhash.xxh3_64_intdigest(bytes(counted)))
+            if count == 2**61:
+                assert client.execute_command("APBF.LOAD", name, bytes(counted)) == b"OK"
+                assert client.execute_command("APBF.ADD", name, "a") == 1
+            else:
+                assert f"{name} is {count}" in refused(client, "APBF.LOAD", "g", bytes(counted))
     assert client.exists("g") == 0
 
 

@@ -134,7 +134,7 @@ impl Ageing {
             self.set_clock(now_ms);
         }
         // Each generation left is one entered; counted so, the last generation there is causes no overflow.
-        left.filter_map(move |generation| clock.map(|clock| clock.end_of(generation)))
+        left.filter_map(move |generation| clock?.end_of(generation))
     }
 
     /// How many shifts telling the time would make.
@@ -175,10 +175,10 @@ impl Ageing {
         }
     }
 
-    /// The first millisecond of the next generation; `None` while no clock drives the ring.
+    /// The first millisecond of the next generation; `None` while no clock drives the ring, and for the last one.
     pub(crate) fn next_generation_ms(&self, ring: &Ring) -> Option<u64> {
         let clock = self.generation_clock(ring)?;
-        self.latest_ms.map(|latest| clock.end_of(clock.generation_at(latest)))
+        clock.end_of(clock.generation_at(self.latest_ms?))
     }
 
     /// When generations that begin now begin, by the caller's clock.
@@ -246,10 +246,11 @@ impl GenerationClock {
         (u128::from(millis) * u128::from(self.generations) / u128::from(self.span_ms)) as u64
     }
 
-    /// The first millisecond of the generation after this one.
-    fn end_of(self, generation: u64) -> u64 {
-        ((u128::from(generation) + 1) * u128::from(self.span_ms)).div_ceil(u128::from(self.generations))
-            as u64
+    /// The first millisecond of the generation after this one, if there is one before time runs out.
+    fn end_of(self, generation: u64) -> Option<u64> {
+        let end =
+            ((u128::from(generation) + 1) * u128::from(self.span_ms)).div_ceil(u128::from(self.generations));
+        end.try_into().ok()
     }
 }
 
@@ -263,10 +264,13 @@ mod tests {
             let clock = GenerationClock { span_ms, generations };
             for millis in [0, 1, 2, 6, 7, 999, 1_700_000_000_000, u64::MAX - 1, u64::MAX] {
                 let generation = clock.generation_at(millis);
-                let start = generation.checked_sub(1).map_or(0, |before| clock.end_of(before));
+                let start = generation.checked_sub(1).map_or(0, |before| clock.end_of(before).unwrap());
                 assert!(start <= millis);
                 assert_eq!(clock.generation_at(start), generation);
                 assert!(start == 0 || clock.generation_at(start - 1) < generation);
+                let next = clock.end_of(generation);
+                assert!(next.is_none_or(|next| clock.generation_at(next) == generation + 1));
+                assert!(next.is_some() || clock.generation_at(u64::MAX) == generation, "it is the last");
             }
         }
     }

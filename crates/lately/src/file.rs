@@ -91,14 +91,20 @@ pub struct PendingSave {
     file: File,
     temporary: PathBuf,
     target: PathBuf,
+    is_in_place: bool,
 }
 
 impl PendingSave {
     fn create(path: &Path) -> io::Result<Self> {
         let target = Self::target_of(path);
+        let existing = fs::metadata(&target).ok();
+        if existing.as_ref().is_some_and(|existing| !existing.is_file()) {
+            let problem = "is no file, and a save would replace it by one; name another path";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+        }
         let (temporary, file) = create_beside(&target)?;
-        let pending = Self { file, temporary, target };
-        if let Ok(existing) = fs::metadata(&pending.target) {
+        let pending = Self { file, temporary, target, is_in_place: false };
+        if let Some(existing) = existing {
             keep_owner(&pending.file, &existing);
             pending.file.set_permissions(existing.permissions())?;
         }
@@ -147,10 +153,11 @@ impl PendingSave {
     /// # Errors
     /// If the system refuses. The old file is then as it was, unless only the last step failed, the syncing of the
     /// directory.
-    pub fn finish(self) -> Result<(), SnapshotError> {
-        let replace = || {
+    pub fn finish(mut self) -> Result<(), SnapshotError> {
+        let mut replace = || {
             self.file.sync_all()?;
             fs::rename(&self.temporary, &self.target)?;
+            self.is_in_place = true;
             sync_directory(&self.target)
         };
         replace().map_err(|source| at(&self.target, source))
@@ -158,9 +165,11 @@ impl PendingSave {
 }
 
 impl Drop for PendingSave {
-    /// What was not renamed is of no use to anybody; after a rename the name no longer exists.
+    /// What was not renamed is of no use to anybody. After a rename the name may already be somebody else's.
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.temporary);
+        if !self.is_in_place {
+            let _ = fs::remove_file(&self.temporary);
+        }
     }
 }
 

@@ -148,7 +148,8 @@ impl Filter {
 
     /// The first time at which [`advance_to`](Self::advance_to) will shift a time window. Until then, telling the time
     /// before each of many items, or before the first of them, is the same to their answers: so items with times of
-    /// their own can go through in batches. `None` for count windows, and until the clock is first set.
+    /// their own can go through in batches. `None` for count windows, until the clock is first set, and where no
+    /// time is left for another shift.
     pub fn next_shift_ms(&self) -> Option<u64> {
         self.ageing.next_generation_ms(&self.ring)
     }

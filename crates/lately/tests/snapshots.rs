@@ -414,6 +414,53 @@ fn a_link_to_what_is_not_there_yet_stays_a_link() {
     fs::remove_dir_all(directory).unwrap();
 }
 
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_not_replaced() {
+    use std::os::unix::net::UnixListener;
+    let directory = temporary_directory("socket");
+    let path = directory.join("socket");
+    let _listener = UnixListener::bind(&path).unwrap();
+    let filter = Filter::builder().window(10).false_positive_rate(0.01).build().unwrap();
+    let error = filter.save(&path).unwrap_err().to_string();
+    assert!(error.contains("is no file") && error.contains("socket"), "{error}");
+    assert!(!fs::metadata(&path).unwrap().is_file());
+    assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
+    fs::remove_dir_all(directory).unwrap();
+}
+
+/// Another process may have the same number, in another container.
+#[test]
+fn a_finished_save_leaves_its_temporary_name_to_others() {
+    let directory = temporary_directory("finished");
+    let path = directory.join("seen.lately");
+    let filter = Filter::builder().window(10).false_positive_rate(0.01).build().unwrap();
+    let pending = filter.start_save(&path).unwrap();
+    let name_of_temporary = || {
+        let paths = fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path());
+        paths.into_iter().find(|path| path.extension().is_some_and(|extension| extension == "tmp"))
+    };
+    let temporary = name_of_temporary().unwrap();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            // Takes the name as soon as it is free.
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                if fs::File::create_new(&temporary).is_ok() {
+                    return true;
+                }
+            }
+            false
+        });
+        pending.finish().unwrap();
+        while !other.is_finished() && !temporary.exists() {
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+        assert!(!other.join().unwrap() || temporary.exists());
+    });
+    fs::remove_dir_all(directory).unwrap();
+}
+
 /// Of others, only the administrator can see a difference.
 #[cfg(unix)]
 #[test]

@@ -32,6 +32,7 @@ impl Command for Create {
         if !call.is_replayed() {
             check_size(value.filter.memory_bytes())?;
         }
+        value.check_counts()?;
         key.set(value)?;
         call.replicate_verbatim();
         key.has_changed(super::reserve::EVENT);

@@ -46,7 +46,9 @@ impl Command for Load {
             // A snapshot is as long as its filter is large, but for a few bytes.
             check_size(bytes.as_ref().len() as u64)?;
         }
-        key.set(Value::new(|| Filter::from_bytes(bytes.as_ref()))?)?;
+        let value = Value::new(|| Filter::from_bytes(bytes.as_ref()))?;
+        value.check_counts()?;
+        key.set(value)?;
         call.replicate_verbatim();
         key.has_changed(c"apbf.load");
         Ok(Reply::Ok)

@@ -2,7 +2,7 @@
 
 use core::f64::consts::LN_2;
 
-use libm::{exp, expm1, floor, log, log1p};
+use libm::{exp, expm1, floor, log, log1p, sqrt};
 
 use super::cell_load::{CellLoad, NEGLIGIBLE};
 use crate::shape::{RowShape, Segment};
@@ -102,9 +102,16 @@ fn missed_by_one_item(segment: &Segment) -> f64 {
 ///
 /// Summed outwards from the mode until the terms no longer count, and divided by the sum of the weights.
 fn block_mixture(load: f64, cells: Cells, missed: f64, bits: u32) -> f64 {
+    /// e to this is nothing beside one.
+    const NOTHING: f64 = -50.0;
     let law = CellLoad::new(load, cells.items(load));
     if law.is_certain() {
         return power(-expm1(load * log(missed)), bits);
+    }
+    // Where even the emptiest blocks have every bit set, there would be very many terms, all alike.
+    let least_load = load - 12.0 * sqrt(load);
+    if least_load * log(missed) < NOTHING {
+        return 1.0;
     }
     let mode = floor(load);
     let unset_at_mode = exp(mode * log(missed));
@@ -189,6 +196,21 @@ mod tests {
                 assert!((hit / expected - 1.0).abs() < 1e-12, "load {load} {cells:?}: {hit} {expected}");
             }
         }
+    }
+
+    /// Where the answer is certain, it is given at once, and it is the one that summing up would give.
+    #[test]
+    fn crowded_blocks_are_full_however_crowded() {
+        let segment = Segment::Blocks { block_bits: 512, bits_per_block: 4 };
+        let mut before = 0.0;
+        for load in core::iter::successors(Some(4_000.0), |load| Some(load * 1.01)).take(100) {
+            let got = match_probability(&segment, load, Cells::Many);
+            assert!(got >= before - 1e-13 && got <= 1.0 && got > 0.999_999, "load {load}: {got}");
+            before = got;
+        }
+        assert!(before >= 1.0);
+        assert!(match_probability(&segment, 1e300, Cells::Many) >= 1.0);
+        assert!(match_probability(&segment, 1e15, Cells::Exactly(1 << 20)) >= 1.0);
     }
 
     #[test]

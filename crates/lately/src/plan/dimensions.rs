@@ -65,7 +65,8 @@ impl Dimensions {
 
     /// The false positive rate of its profile, and hash collisions.
     pub(super) fn worst_rate_of(&self, profile: &Profile) -> f64 {
-        profile.false_positive_rate() + sizing::hash_collisions(&self.shape, self.items_per_generation)
+        let by_chance = profile.false_positive_rate();
+        (by_chance + sizing::hash_collisions(&self.shape, self.items_per_generation)).min(1.0)
     }
 
     pub(super) fn npws(&self) -> f64 {

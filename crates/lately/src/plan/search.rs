@@ -332,8 +332,13 @@ fn with_slack(
     if !found.is_empty() {
         return Ok(found);
     }
-    if search(f64::INFINITY)?.is_empty() {
+    let with_any = search(f64::INFINITY)?;
+    let Some(slack_of_any) = with_any.iter().map(Dimensions::npws).min_by(f64::total_cmp) else {
         return Err(ConfigError::TooLarge { window: window.items() });
+    };
+    // Sizes hardly change the slack of an explicit shape, and large ones take long to size.
+    if let (Some(slack), true) = (asked, explicit_shape) {
+        return Err(request.slack_unreachable(slack, slack_of_any));
     }
     // What can be reached? Also the answer, where no slack was asked for.
     let mut relaxed = first.max(1.0 / f64::from(MAX_SEGMENTS));

@@ -28,7 +28,7 @@ pub(super) fn worst_rate(shape: &Shape, items_per_generation: u64, cells: u64) -
     let full = at_age(k);
     // `run_probability` goes from the oldest to the newest; the oldest l segments are all full.
     let ages = (0..shape.segments()).map(|age| if age + 1 < k { at_age(age) } else { full });
-    run_probability(k, ages) + hash_collisions(shape, items_per_generation)
+    (run_probability(k, ages) + hash_collisions(shape, items_per_generation)).min(1.0)
 }
 
 /// The least number of cells at which the shape keeps the rate, to one part in 10^4, or `None` if `most` are not
@@ -65,7 +65,8 @@ pub(super) fn least_cells(shape: &Shape, items_per_generation: u64, rate: f64, m
     let (mut low_weight, mut high_weight) = (1.0, 1.0);
     while high - low > 1 && (high - low) as f64 > high as f64 * 1e-4 {
         let (low_pull, high_pull) = (low_excess * low_weight, high_excess * high_weight);
-        let share = low_pull / (low_pull - high_pull);
+        // Exactly the rate, on a plateau: what hashes confuse is all there is. Weights of nothing change nothing.
+        let share = if high_pull == 0.0 { 0.5 } else { low_pull / (low_pull - high_pull) };
         let middle = low + ((high - low) as f64 * share) as u64;
         let middle = middle.clamp(low + 1, high - 1);
         let middle_excess = excess(middle);
@@ -89,5 +90,21 @@ pub(super) fn fill_words(segment: &Segment, cells: u64) -> Option<u64> {
             Some(bits / u64::from(parts))
         }
         Segment::Blocks { .. } | Segment::Rows { .. } => Some(cells),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// More cells do not help there: the search must not look at all of them.
+    #[test]
+    fn a_rate_that_is_exactly_what_hashes_confuse_is_found() {
+        let shape = Shape::slices(7, 1);
+        let items = 1 << 40;
+        let rate = hash_collisions(&shape, items);
+        let cells = least_cells(&shape, items, rate, 1 << 60).unwrap();
+        let excess = |cells| worst_rate(&shape, items, cells) / rate - 1.0;
+        assert!(excess(cells) < 1e-12 && excess(cells / 16) > 1e-12, "{cells} cells");
     }
 }

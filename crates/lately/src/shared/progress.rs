@@ -54,7 +54,8 @@ impl Progress {
     /// Whether the next insert belongs to a new generation, or has to ask whether it does.
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
-        self.inserts.0.load(Ordering::Relaxed) >= self.full_at.load(Ordering::Acquire)
+        // Who shifts because of inserts has seen all that came before they were counted, and so has who sees the shift.
+        self.inserts.0.load(Ordering::Acquire) >= self.full_at.load(Ordering::Acquire)
     }
 
     /// Inserts that have begun in a generation that already had its share.
