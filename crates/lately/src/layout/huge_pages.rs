@@ -16,7 +16,8 @@ pub fn ask_for_huge_pages(wanted: bool) {
 #[allow(unsafe_code)]
 pub(super) fn ask_for<T>(words: &[T]) {
     const HUGE_PAGE: usize = 2 << 20;
-    const PAGE: usize = 4096;
+    /// The largest that processors have beside huge ones: what begins with one begins with a page of any size.
+    const PAGE: usize = 64 << 10;
     let bytes = size_of_val(words);
     if bytes < 2 * HUGE_PAGE || !WANTED.load(Ordering::Relaxed) {
         return;
