@@ -4,6 +4,7 @@ import array
 import enum
 import subprocess
 import sys
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
@@ -312,6 +313,46 @@ def test_a_failing_iterator_is_passed_on() -> None:
     with pytest.raises(RuntimeError, match="no more"):
         seen.add_many(failing())  # type: ignore[arg-type]
     assert "a" not in seen
+
+
+class Exported:
+    """Hands out the same capsules every time, though whoever reads them leaves nothing in them."""
+
+    def __init__(self, column: pyarrow.Array, new_schema: bool = False) -> None:
+        self.column, self.new_schema = column, new_schema
+        self.capsules = column.__arrow_c_array__()
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        schema, array = self.capsules
+        return self.column.__arrow_c_array__()[0] if self.new_schema else schema, array
+
+
+class Streamed:
+    """The same with a stream."""
+
+    def __init__(self, column: pyarrow.ChunkedArray) -> None:
+        self.capsule = column.__arrow_c_stream__()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.capsule
+
+
+@pytest.mark.parametrize(
+    ("items", "capsule"),
+    [
+        (lambda: Exported(pyarrow.array([1, 2])), "arrow_schema"),
+        (lambda: Exported(pyarrow.array([1, 2]), new_schema=True), "arrow_array"),
+        (lambda: Streamed(pyarrow.chunked_array([[1], [2]])), "arrow_array_stream"),
+    ],
+    ids=["schema", "array", "stream"],
+)
+def test_what_was_read_before_is_not_empty(items: Callable[[], object], capsule: str) -> None:
+    seen, column = new(window=100, false_positive_rate=1e-6), items()
+    assert seen.check_and_add_many(column).tolist() == [False, False]
+    for ask in (seen.add_many, seen.contains_many, seen.check_and_add_many):
+        with pytest.raises(ValueError, match=f"`{capsule}` was released already.*pass the column itself"):
+            ask(column)
+    assert seen.statistics().inserts == 2
 
 
 def test_columns_are_released() -> None:

@@ -80,6 +80,9 @@ enum Kind {
 
 impl Kind {
     fn of(schema: &Schema) -> PyResult<Self> {
+        if schema.format.is_null() {
+            return Err(PyValueError::new_err("the Arrow schema has no format: its producer is at fault"));
+        }
         // SAFETY: the schema is live, and its format a text that ends with a zero byte.
         let format = unsafe { CStr::from_ptr(schema.format) }.to_string_lossy();
         if !schema.dictionary.is_null() {

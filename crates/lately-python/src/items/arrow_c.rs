@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem;
 
-use pyo3::exceptions::PyOSError;
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
 
@@ -86,12 +86,24 @@ impl<T: Structure> Owned<T> {
         Self(unsafe { mem::zeroed() })
     }
 
-    /// Moves the structure out of its capsule, which is left with a released one.
+    /// Moves the structure out of its capsule, which is left with a released one. One that was released before is refused:
+    /// there is nothing behind its pointers, and a consumed array would look like an empty one.
     pub(super) fn take_from(capsule: &Bound<'_, PyCapsule>) -> PyResult<Self> {
         let inside = capsule.pointer_checked(Some(T::CAPSULE))?.cast::<T>();
         // SAFETY: a capsule of this name holds this structure, by the Arrow PyCapsule interface; moving it and marking what
         // is left as released is the interface's own way to hand it over. The interpreter is attached, so nobody else moves it.
-        Ok(Self(unsafe { inside.replace(mem::zeroed()) }))
+        Self(unsafe { inside.replace(mem::zeroed()) }).if_live()
+    }
+
+    fn if_live(self) -> PyResult<Self> {
+        if self.0.is_released() {
+            return Err(PyValueError::new_err(format!(
+                "the Arrow capsule `{}` was released already, as it is after it was read once: pass the column itself, which \
+                 exports a new one for each call",
+                T::CAPSULE.to_string_lossy()
+            )));
+        }
+        Ok(self)
     }
 }
 
@@ -108,12 +120,14 @@ impl Owned<Stream> {
     pub(super) fn schema(&mut self) -> PyResult<Owned<Schema>> {
         let mut schema = Owned::empty();
         let Some(get) = self.0.get_schema else {
-            return Err(PyOSError::new_err("the Arrow stream was read before: pass the column itself"));
+            return Err(PyOSError::new_err(
+                "the Arrow stream does not tell its schema: its producer is at fault",
+            ));
         };
         // SAFETY: both structures are live and of the kind that the function takes.
         let code = unsafe { get(&raw mut self.0, &raw mut schema.0) };
         self.check(code)?;
-        Ok(schema)
+        schema.if_live()
     }
 
     /// `None` at the end.
