@@ -241,6 +241,9 @@ def test_answers_for_columns_are_arrays() -> None:
         polars.Series([1, 2, 1]),
         pandas.Series([1, 2, 1]),
         numpy.array([1, "2", 1], dtype=object),
+        numpy.array(["1", "2", "1"], dtype=numpy.dtypes.StringDType()),
+        pandas.Index([1, 2, 1]),
+        memoryview(numpy.array([1, 2, 1])),
     ):
         seen.clear()
         answers = seen.check_and_add_many(column)
@@ -248,6 +251,13 @@ def test_answers_for_columns_are_arrays() -> None:
         assert answers.tolist() == [False, False, True]
         answers[0] = True  # they are the caller's
     assert seen.contains_many(numpy.array([], dtype="uint64")).shape == (0,)
+    assert seen.contains_many(numpy.array([], dtype=numpy.dtypes.StringDType())).shape == (0,)
+
+
+def test_answers_select_from_their_array() -> None:
+    for dtype in ("U", "S", object, numpy.dtypes.StringDType()):
+        texts = numpy.array(["a", "b", "a"], dtype=dtype)
+        assert texts[~new(window=100, false_positive_rate=1e-6).check_and_add_many(texts)].tolist() == texts[:2].tolist()
 
 
 NULL = "item {} is null.*drop"
