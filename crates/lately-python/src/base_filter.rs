@@ -12,7 +12,7 @@ use crate::clock::Clock;
 use crate::filter::object;
 use crate::items::Items;
 use crate::operation::Operation;
-use crate::state::State;
+use crate::state::{Shared, State};
 use crate::{answers, errors, item, report};
 
 /// What Filter and SharedFilter can do. It is not built itself, but stands for either in isinstance and annotations.
@@ -32,7 +32,7 @@ impl BaseFilter {
         Self::new(State::Own(Box::new(Mutex::new(filter))), told)
     }
 
-    pub(crate) fn shared(filter: lately::SharedFilter, told: bool) -> Self {
+    pub(crate) fn shared(filter: Shared, told: bool) -> Self {
         Self::new(State::Shared(Box::new(filter)), told)
     }
 
@@ -282,7 +282,7 @@ impl BaseFilter {
     /// >>> seen.statistics().inserts
     /// 500
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let statistics = py.detach(|| self.state.statistics());
+        let statistics = py.detach(|| self.state.statistics())?;
         report::statistics(py, &statistics)
     }
 
@@ -302,18 +302,18 @@ impl BaseFilter {
     }
 
     /// The filter as a snapshot, for from_bytes on any machine.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &py.detach(|| self.state.to_bytes()))
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        self.state.to_bytes(py)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let restore = py.import("lately._native")?.getattr("_restore")?;
-        let arguments = (self.state.is_shared(), self.to_bytes(py), self.clock.told()).into_pyobject(py)?;
+        let arguments = (self.state.is_shared(), self.to_bytes(py)?, self.clock.told()).into_pyobject(py)?;
         Ok((restore, arguments))
     }
 
     fn __copy__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let copy = py.detach(|| self.state.copied());
+        let copy = py.detach(|| self.state.copied())?;
         object(py, copy, self.state.is_shared(), self.clock.told())
     }
 
@@ -338,7 +338,7 @@ impl BaseFilter {
     fn __eq__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         match other.cast::<Self>().map(Bound::get) {
             Ok(other) if self.state.is_shared() == other.state.is_shared() => {
-                let is_equal = py.detach(|| self.state.equals(&other.state));
+                let is_equal = py.detach(|| self.state.equals(&other.state))?;
                 Ok(is_equal.into_pyobject(py)?.to_owned().into_any())
             }
             _ => Ok(py.NotImplemented().into_bound(py)),

@@ -8,6 +8,7 @@ use pyo3::types::PyMemoryView;
 
 use super::strided::Strided;
 use super::{Column, Hashes, column_refused};
+use crate::errors;
 
 pub(super) enum Found {
     Column(Box<dyn Column>),
@@ -106,9 +107,10 @@ fn hash_code_points(
     is_swapped: bool,
     function: HashFunction,
 ) -> PyResult<Vec<u64>> {
+    let mut all = errors::room_for_items(elements.len())?;
     let hash_all = || {
         let mut text = String::new();
-        let hashes = (0..elements.len()).map(|i| {
+        let mut hashes = (0..elements.len()).map(|i| {
             text.clear();
             let mut zeros = 0;
             for point in elements.bytes(i).as_chunks().0 {
@@ -124,12 +126,13 @@ fn hash_code_points(
             }
             Ok(function.hash(text.as_bytes()))
         });
-        hashes.collect::<Result<Vec<u64>, _>>()
+        hashes.try_for_each(|hash| hash.map(|hash| all.push(hash)))
     };
     py.detach(hash_all).map_err(|(position, point): (usize, u32)| {
         PyValueError::new_err(format!(
             "item {position} has the code point U+{point:04X}, which UTF-8 has no bytes for: pass bytes, for example \
              encoded with errors=\"surrogateescape\""
         ))
-    })
+    })?;
+    Ok(all)
 }
