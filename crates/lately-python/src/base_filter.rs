@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock};
-use std::time::Duration;
 
 use lately::{HashFunction, Plan, Window};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::{PyBytes, PyDelta, PyTuple};
 
 use crate::clock::Clock;
 use crate::filter::object;
@@ -49,8 +48,8 @@ impl BaseFilter {
         now: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
         let hash = item::hash(item, self.hash_function)?;
-        let now_ms = self.clock.read(now)?;
-        Ok(self.state.one(item.py(), operation, hash, now_ms))
+        let now = self.clock.read(now)?;
+        Ok(self.state.one(item.py(), operation, hash, now))
     }
 
     fn many<'py>(
@@ -61,9 +60,9 @@ impl BaseFilter {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = items.py();
         let items = Items::read(items, self.hash_function)?;
-        let now_ms = self.clock.read(now)?;
+        let now = self.clock.read(now)?;
         let run = |seen: &mut [bool]| {
-            py.detach(|| self.state.run(operation, &items, self.hash_function, now_ms, seen));
+            py.detach(|| self.state.run(operation, &items, self.hash_function, now, seen));
         };
         if operation.answers() {
             answers::collect(py, items.len(), items.are_columns, run)
@@ -242,9 +241,8 @@ impl BaseFilter {
     /// >>> "click" in recent
     /// False
     fn advance_to(&self, now: &Bound<'_, PyAny>) -> PyResult<()> {
-        if let Some(now_ms) = self.clock.read(Some(now))? {
-            now.py().detach(|| self.state.advance_to(now_ms));
-        }
+        let told = self.clock.read(Some(now))?;
+        now.py().detach(|| self.state.advance_to(told));
         Ok(())
     }
 
@@ -261,8 +259,11 @@ impl BaseFilter {
 
     /// For a time window: what was added less than this timedelta ago is certain to be reported. None for a count window.
     #[getter]
-    fn guaranteed_span(&self, py: Python<'_>) -> Option<Duration> {
-        py.detach(|| self.state.guaranteed_span())
+    fn guaranteed_span<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let span = py.detach(|| self.state.guaranteed_span());
+        // Whole milliseconds may be a little more than the longest timedelta, which is then no less certain.
+        let longest = || py.get_type::<PyDelta>().getattr("max");
+        span.map(|span| span.into_pyobject(py).map(Bound::into_any).or_else(|_| longest())).transpose()
     }
 
     /// The shape in force and what the exact model predicts of it, as a Plan.

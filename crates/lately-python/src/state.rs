@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
 
+use crate::clock::Now;
 use crate::errors::NoMemory;
 use crate::items::Items;
 use crate::operation::Operation;
@@ -26,21 +27,32 @@ pub(crate) struct Shared {
     filter: SharedFilter,
     /// Of a filter of one's own in this state.
     memory_bytes: u64,
+    /// Whoever reads the system's clock tells the time before the next one reads it.
+    clock: Mutex<()>,
 }
 
 impl Shared {
     pub(crate) fn new(filter: Filter) -> Result<Self, lately::ConfigError> {
         let memory_bytes = filter.memory_bytes();
-        Ok(Self { filter: SharedFilter::try_from(filter)?, memory_bytes })
+        Ok(Self { filter: SharedFilter::try_from(filter)?, memory_bytes, clock: Mutex::new(()) })
+    }
+
+    fn advance_to(&self, now: Now) {
+        let _turn =
+            matches!(now, Now::System).then(|| self.clock.lock().unwrap_or_else(PoisonError::into_inner));
+        if let Some(now_ms) = now.millis() {
+            self.filter.advance_to(now_ms);
+        }
     }
 
     /// The core panics where it finds no memory for the copy, so whether there is any is tried beforehand. (Another thread
     /// may take it in between; then it is a panic, and Python's `PanicException`.)
     fn snapshot(&self) -> Result<Filter, NoMemory> {
         let bytes = self.memory_bytes;
-        let mut room = Vec::<u8>::new();
-        let room = usize::try_from(bytes).ok().and_then(|bytes| room.try_reserve_exact(bytes).ok());
-        room.map(|()| self.filter.snapshot()).ok_or(NoMemory::ForFilter { bytes })
+        // Given back at once, for the copy to have it.
+        let has_room =
+            usize::try_from(bytes).is_ok_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok());
+        if has_room { Ok(self.filter.snapshot()) } else { Err(NoMemory::ForFilter { bytes }) }
     }
 }
 
@@ -62,7 +74,7 @@ impl State {
         operation: Operation,
         items: &Items,
         function: HashFunction,
-        now_ms: Option<u64>,
+        now: Now,
         seen: &mut [bool],
     ) {
         let mut seen_from = |first: usize, hashes: &[u64], ask: &mut dyn FnMut(&[u64], &mut [bool])| {
@@ -72,16 +84,14 @@ impl State {
         match self {
             Self::Own(filter) => {
                 let mut filter = lock(filter);
-                if let Some(now_ms) = now_ms {
+                if let Some(now_ms) = now.millis() {
                     filter.advance_to(now_ms);
                 }
                 let mut ask = |hashes: &[u64], seen: &mut [bool]| operation.many(&mut filter, hashes, seen);
                 items.for_each_chunk(function, |first, hashes| seen_from(first, hashes, &mut ask));
             }
             Self::Shared(shared) => {
-                if let Some(now_ms) = now_ms {
-                    shared.filter.advance_to(now_ms);
-                }
+                shared.advance_to(now);
                 let mut ask =
                     |hashes: &[u64], seen: &mut [bool]| operation.many_shared(&shared.filter, hashes, seen);
                 items.for_each_chunk(function, |first, hashes| seen_from(first, hashes, &mut ask));
@@ -89,10 +99,15 @@ impl State {
         }
     }
 
-    pub(crate) fn advance_to(&self, now_ms: u64) {
+    pub(crate) fn advance_to(&self, now: Now) {
         match self {
-            Self::Own(filter) => lock(filter).advance_to(now_ms),
-            Self::Shared(shared) => shared.filter.advance_to(now_ms),
+            Self::Own(filter) => {
+                let mut filter = lock(filter);
+                if let Some(now_ms) = now.millis() {
+                    filter.advance_to(now_ms);
+                }
+            }
+            Self::Shared(shared) => shared.advance_to(now),
         }
     }
 
@@ -198,7 +213,11 @@ fn bytes_of(py: Python<'_>, len: u64, write: impl FnOnce(&mut [u8]) + Send) -> P
     let refused = || NoMemory::ForFilter { bytes: len };
     let len = usize::try_from(len).map_err(|_| refused())?;
     // Only the memory can fail.
-    PyBytes::new_with(py, len, |bytes| Ok(py.detach(|| write(bytes)))).map_err(|_| refused().into())
+    let bytes = PyBytes::new_with(py, len, |bytes| {
+        py.detach(|| write(bytes));
+        Ok(())
+    });
+    bytes.map_err(|_| refused().into())
 }
 
 fn write_snapshot(filter: &Filter, mut rest: &mut [u8]) {
@@ -214,19 +233,17 @@ fn write_snapshot(filter: &Filter, mut rest: &mut [u8]) {
 /// These are over in no time, and are called inside of it.
 impl State {
     #[inline]
-    pub(crate) fn one(&self, py: Python<'_>, operation: Operation, hash: u64, now_ms: Option<u64>) -> bool {
+    pub(crate) fn one(&self, py: Python<'_>, operation: Operation, hash: u64, now: Now) -> bool {
         match self {
             Self::Own(filter) => {
                 let mut filter = lock_attached(py, filter);
-                if let Some(now_ms) = now_ms {
+                if let Some(now_ms) = now.millis() {
                     filter.advance_to(now_ms);
                 }
                 operation.one(&mut filter, hash)
             }
             Self::Shared(shared) => {
-                if let Some(now_ms) = now_ms {
-                    shared.filter.advance_to(now_ms);
-                }
+                shared.advance_to(now);
                 operation.one_shared(&shared.filter, hash)
             }
         }

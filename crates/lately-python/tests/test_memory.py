@@ -68,6 +68,17 @@ assert "bytes for another filter cannot be allocated here" in refused(lambda: {c
 """)
 
 
+@pytest.mark.parametrize(("kind", "call"), [("Filter", "copy.copy"), ("Filter", "Filter.to_bytes"), ("SharedFilter", "SharedFilter.snapshot")])
+def test_room_for_one_more_is_enough(kind: str, call: str) -> None:
+    run(f"""
+seen = {kind}(window=20_000_000, false_positive_rate=1e-3)
+size = seen.plan().memory_bytes
+assert size > {32 * MEGABYTE}
+allow(size + {16 * MEGABYTE})
+{call}(seen)
+""")
+
+
 def test_no_room_for_many_items() -> None:
     run(f"""
 seen = Filter(window=1000, false_positive_rate=1e-6)
