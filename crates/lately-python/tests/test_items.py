@@ -227,6 +227,12 @@ def test_series_of_pandas_that_arrow_does_not_take() -> None:
         new(window=64, false_positive_rate=1e-6).add_many(pandas.Series(["a", 17, 1.5], dtype=object))
 
 
+def test_extension_types_are_what_they_lie_as() -> None:
+    digests = [b"0123456789abcdef", bytes(16)]
+    storage = pyarrow.array(digests, pyarrow.binary(16))
+    same_filters(digests, pyarrow.ExtensionArray.from_storage(pyarrow.uuid(), storage))
+
+
 def test_bytes_of_one_width() -> None:
     digests = [b"0123456789abcdef", bytes(16), b"fedcba9876543210"]
     same_filters(digests, pyarrow.array(digests, pyarrow.binary(16)), pyarrow.array([b"x" * 16, *digests], pyarrow.binary(16))[1:])
@@ -261,6 +267,11 @@ def test_answers_select_from_their_array() -> None:
 
 
 NULL = "item {} is null.*drop"
+BOOL8 = pyarrow.ExtensionArray.from_storage(pyarrow.bool8(), pyarrow.array([1, 0], pyarrow.int8()))
+
+
+class Masked(numpy.ma.MaskedArray):  # type: ignore[type-arg]
+    """A masked array by another name is one."""
 
 
 @pytest.mark.parametrize(
@@ -278,11 +289,14 @@ NULL = "item {} is null.*drop"
         (numpy.array([(1, 2)], dtype="i4,i4"), TypeError, "not elements of the format"),
         (numpy.array([1 + 2j]), TypeError, "not elements of the format"),
         (numpy.ma.array([1, 2], mask=[False, True]), TypeError, "masked array.*compressed"),
+        (Masked([1, 2], mask=[False, True]), TypeError, "masked array.*compressed"),
         (numpy.array([[1, 2], [3, 4]]), ValueError, "2 dimensions.*ravel"),
         (numpy.array(7), TypeError, "is not many items"),
         (numpy.array([1, None], dtype=object), TypeError, "item 1: .*leave it out"),
         (pyarrow.array([1.5]), TypeError, "not floats: .*int64"),
         (pyarrow.array([True]), TypeError, "not booleans"),
+        (BOOL8, TypeError, "not booleans"),
+        (pyarrow.chunked_array([BOOL8]), TypeError, "not booleans"),
         (pyarrow.array([1], pyarrow.timestamp("ms")), TypeError, "not dates or times"),
         (pyarrow.array([1], pyarrow.date32()), TypeError, "not dates or times"),
         (pyarrow.array([[1]]), TypeError, "Arrow type"),

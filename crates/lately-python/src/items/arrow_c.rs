@@ -20,6 +20,46 @@ pub(super) struct Schema {
     private_data: *mut c_void,
 }
 
+impl Schema {
+    /// The extension type that the column is of, if it is of one.
+    pub(super) fn extension_name(&self) -> Option<&[u8]> {
+        let mut next = self.metadata.cast::<u8>();
+        if next.is_null() {
+            return None;
+        }
+        // SAFETY: the metadata are the number of pairs, and then a key and a value of each, by the interface.
+        let pairs = unsafe { take_number(&mut next) };
+        (0..pairs).find_map(|_| {
+            // SAFETY: as above; there are so many pairs.
+            let (key, value) = unsafe { (take_text(&mut next), take_text(&mut next)) };
+            (key == b"ARROW:extension:name").then_some(value)
+        })
+    }
+}
+
+/// # Safety
+/// There is an `i32` of metadata, at whatever address.
+unsafe fn take_number(next: &mut *const u8) -> usize {
+    // SAFETY: the caller's.
+    unsafe {
+        let number = next.cast::<i32>().read_unaligned();
+        *next = next.add(size_of::<i32>());
+        usize::try_from(number).unwrap_or(0)
+    }
+}
+
+/// # Safety
+/// There are a length and so many bytes of metadata, which live for `'a`.
+unsafe fn take_text<'a>(next: &mut *const u8) -> &'a [u8] {
+    // SAFETY: the caller's.
+    unsafe {
+        let len = take_number(next);
+        let text = std::slice::from_raw_parts(*next, len);
+        *next = next.add(len);
+        text
+    }
+}
+
 #[repr(C)]
 pub(super) struct Array {
     pub(super) length: i64,

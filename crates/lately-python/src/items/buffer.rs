@@ -34,8 +34,11 @@ pub(super) fn read(items: &Bound<'_, PyAny>, function: HashFunction) -> PyResult
             "call the method without _many, or pass a list",
         ));
     }
-    // Its memory does not tell which elements are missing.
-    if items.get_type().name()? == "MaskedArray" {
+    // Its memory does not tell which elements are missing. By name, so that numpy need not be there.
+    let mut classes = items.get_type().mro().iter();
+    if classes
+        .any(|class| class.getattr("__name__").is_ok_and(|name| name.eq("MaskedArray").unwrap_or(false)))
+    {
         return Err(column_refused(
             "a masked array",
             "pass .compressed(), or .filled() with a value of your own",
