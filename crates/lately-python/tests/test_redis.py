@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy
@@ -205,7 +206,7 @@ def test_processes_must_agree_on_the_rate_and_the_policy(client: Any) -> None:
     timed: dict[str, Any] = {"within": timedelta(hours=1), "capacity": 9_000, "false_positive_rate": 1e-4}
     ShardedFilter(client, "timed", 3, **timed)
     ShardedFilter(client, "timed", 3, **timed, overload="keep_window")
-    with pytest.raises(ConfigError, match="exists with the overload policy window, but rate was asked for"):
+    with pytest.raises(ConfigError, match="exists with overload='keep_window', but 'keep_rate' was asked for"):
         ShardedFilter(client, "timed", 3, **timed, overload="keep_rate")
 
 
@@ -323,6 +324,11 @@ def test_which_clients_retry() -> None:
     assert _retries(redis.Redis(retry=Retry(NoBackoff(), 2, supported_errors=(KeyError,)))) == 0
     assert _retries(redis.Redis()) != 0, "redis-py's default"
     assert _retries(object()) == 0
+    # As valkey-py's for clusters are built, which is not installed here.
+    valkey = SimpleNamespace(get_primaries=list, cluster_error_retry_attempts=3)
+    assert _retries(valkey) == 3
+    valkey.cluster_error_retry_attempts, valkey.retry = 0, ONCE
+    assert _retries(valkey) == 0
 
 
 def test_a_lost_shard_is_an_error_and_no_other_window(client: Any) -> None:

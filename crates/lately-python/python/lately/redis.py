@@ -85,16 +85,18 @@ class ShardedFilter:
         self._shards = shards
         self._rate = float(false_positive_rate)
         if retries := _retries(client):
+            counts_itself = hasattr(client, "cluster_error_retry_attempts")
+            remedy = "retry=Retry(NoBackoff(), 0)" + ", cluster_error_retry_attempts=0" * counts_itself
             warnings.warn(
                 f"this client sends a command {retries} times again when the connection is lost, and new items that the "
-                f"lost one has added are then reported as seen: build the client with retry=Retry(NoBackoff(), 0)",
+                f"lost one has added are then reported as seen: build the client with {remedy}",
                 RuntimeWarning,
                 stacklevel=2,
             )
         options: list[object] = [repr(self._rate), self._plan.window]
-        self._overload = None if self._plan.overload is None else self._plan.overload.removeprefix("keep_")
         if self._plan.span_ms is not None:
-            options += ["SPAN", self._plan.span_ms, "OVERLOAD", self._overload]
+            options += ["SPAN", self._plan.span_ms]
+            options += ["OVERLOAD", "RATE" if self._plan.overload == "keep_rate" else "WINDOW"]
         # Clients send Python's own numbers only, and numpy's are as good.
         options += [] if max_slack is None else ["SLACK", repr(float(max_slack))]
         options += [] if layout is None else ["LAYOUT", layout]
@@ -181,10 +183,11 @@ class ShardedFilter:
                     f"{self._plan.span_ms} ms were asked for: ask for the window and the shards it was created with, or "
                     f"choose another name"
                 )
-            if _text(overload) != self._overload:
+            policy = None if overload is None else f"keep_{_text(overload)}"
+            if policy != self._plan.overload:
                 raise ConfigError(
-                    f"{key} exists with the overload policy {_text(overload)}, but {self._overload} was asked for: ask for "
-                    f"the policy it was created with, or choose another name"
+                    f"{key} exists with overload={policy!r}, but {self._plan.overload!r} was asked for: ask for the policy it "
+                    f"was created with, or choose another name"
                 )
             # One that errs less keeps the promise, too. The server prints the rate to some digits.
             if float(rate) > self._rate * (1 + 1e-9):
@@ -208,8 +211,8 @@ class ShardedFilter:
 
     def _send(self, shards: list[list[tuple[str | bytes, ...]]]) -> list[list[Any]]:
         """The replies to the commands of several shards, each shard's in their order."""
-        if hasattr(self._client, "get_primaries") and hasattr(self._client, "execute_command"):
-            # A cluster. The clients' pipelines for clusters send a command again when the connection is lost, however they
+        if _is_cluster(self._client):
+            # The clients' pipelines for clusters send a command again when the connection is lost, however they
             # are built (redis-py 8.1, `_send_cluster_commands`); their single commands do as they are told.
             def send(commands: list[tuple[str | bytes, ...]]) -> list[Any]:
                 return [self._client.execute_command(*command) for command in commands]  # type: ignore[attr-defined]
@@ -257,15 +260,20 @@ def _objects(items: Iterable[Item]) -> Iterable[Item]:
     return items
 
 
-def _text(reply: str | bytes | None) -> str | None:
+def _text(reply: str | bytes) -> str:
     """A reply of a client that decodes, or of one that does not."""
     return reply.decode() if isinstance(reply, bytes) else reply
 
 
-def _retries(client: object) -> int | str:
+def _is_cluster(client: object) -> bool:
+    return hasattr(client, "get_primaries")
+
+
+def _retries(client: Any) -> int | str:
     """How often a client sends a command again when the connection is lost; 0 if it does not say."""
-    # A server's client has a method, a cluster's an attribute; older ones of clusters count by themselves.
-    policy = client.get_retry() if hasattr(client, "get_retry") else getattr(client, "retry", None)
+    # A cluster's client has it as an attribute, a server's tells it. valkey-py's for clusters has a count besides.
+    is_asked = hasattr(client, "get_retry") and not _is_cluster(client)
+    policy = client.get_retry() if is_asked else getattr(client, "retry", None)
     errors = {error.__name__ for error in getattr(policy, "_supported_errors", ())}
     count: int = getattr(policy, "_retries", 0)
     if errors.isdisjoint({"ConnectionError", "TimeoutError", "OSError", "RedisError", "ValkeyError", "Exception"}):
