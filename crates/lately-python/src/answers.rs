@@ -5,6 +5,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyList};
 
+use crate::errors;
+
 /// `fill` writes `len` answers. Columns are answered with a column, if there is numpy to make one.
 pub(crate) fn collect(
     py: Python<'_>,
@@ -22,9 +24,15 @@ pub(crate) fn collect(
         })?;
         return numpy.call_method1(intern!(py, "frombuffer"), (bytes, numpy.getattr(intern!(py, "bool_"))?));
     }
-    let mut seen = vec![false; len];
+    // The memory for the answers is had before the filter hears of the items: a call that fails has added nothing.
+    let answers = PyList::new(py, [false])?.as_sequence().repeat(len)?.cast_into::<PyList>()?;
+    let mut seen = errors::room_for_items(len)?;
+    seen.resize(len, false);
     fill(&mut seen);
-    Ok(PyList::new(py, seen)?.into_any())
+    for (position, _) in seen.into_iter().enumerate().filter(|&(_, seen)| seen) {
+        answers.set_item(position, true)?;
+    }
+    Ok(answers.into_any())
 }
 
 fn numpy(py: Python<'_>) -> PyResult<Option<Bound<'_, PyModule>>> {

@@ -2,17 +2,16 @@
 
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock};
-use std::time::Duration;
 
 use lately::{HashFunction, Plan, Window};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::{PyBytes, PyDelta, PyTuple};
 
 use crate::clock::Clock;
 use crate::filter::object;
 use crate::items::Items;
 use crate::operation::Operation;
-use crate::state::State;
+use crate::state::{Shared, State};
 use crate::{answers, errors, item, report};
 
 /// What Filter and SharedFilter can do. It is not built itself, but stands for either in isinstance and annotations.
@@ -32,7 +31,7 @@ impl BaseFilter {
         Self::new(State::Own(Box::new(Mutex::new(filter))), told)
     }
 
-    pub(crate) fn shared(filter: lately::SharedFilter, told: bool) -> Self {
+    pub(crate) fn shared(filter: Shared, told: bool) -> Self {
         Self::new(State::Shared(Box::new(filter)), told)
     }
 
@@ -49,8 +48,8 @@ impl BaseFilter {
         now: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
         let hash = item::hash(item, self.hash_function)?;
-        let now_ms = self.clock.read(now)?;
-        Ok(self.state.one(item.py(), operation, hash, now_ms))
+        let now = self.clock.read(now)?;
+        Ok(self.state.one(item.py(), operation, hash, now))
     }
 
     fn many<'py>(
@@ -61,9 +60,9 @@ impl BaseFilter {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = items.py();
         let items = Items::read(items, self.hash_function)?;
-        let now_ms = self.clock.read(now)?;
+        let now = self.clock.read(now)?;
         let run = |seen: &mut [bool]| {
-            py.detach(|| self.state.run(operation, &items, self.hash_function, now_ms, seen));
+            py.detach(|| self.state.run(operation, &items, self.hash_function, now, seen));
         };
         if operation.answers() {
             answers::collect(py, items.len(), items.are_columns, run)
@@ -242,9 +241,8 @@ impl BaseFilter {
     /// >>> "click" in recent
     /// False
     fn advance_to(&self, now: &Bound<'_, PyAny>) -> PyResult<()> {
-        if let Some(now_ms) = self.clock.read(Some(now))? {
-            now.py().detach(|| self.state.advance_to(now_ms));
-        }
+        let told = self.clock.read(Some(now))?;
+        now.py().detach(|| self.state.advance_to(told));
         Ok(())
     }
 
@@ -261,8 +259,11 @@ impl BaseFilter {
 
     /// For a time window: what was added less than this timedelta ago is certain to be reported. None for a count window.
     #[getter]
-    fn guaranteed_span(&self, py: Python<'_>) -> Option<Duration> {
-        py.detach(|| self.state.guaranteed_span())
+    fn guaranteed_span<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let span = py.detach(|| self.state.guaranteed_span());
+        // Whole milliseconds may be a little more than the longest timedelta, which is then no less certain.
+        let longest = || py.get_type::<PyDelta>().getattr("max");
+        span.map(|span| span.into_pyobject(py).map(Bound::into_any).or_else(|_| longest())).transpose()
     }
 
     /// The shape in force and what the exact model predicts of it, as a Plan.
@@ -282,7 +283,7 @@ impl BaseFilter {
     /// >>> seen.statistics().inserts
     /// 500
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let statistics = py.detach(|| self.state.statistics());
+        let statistics = py.detach(|| self.state.statistics())?;
         report::statistics(py, &statistics)
     }
 
@@ -302,18 +303,18 @@ impl BaseFilter {
     }
 
     /// The filter as a snapshot, for from_bytes on any machine.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &py.detach(|| self.state.to_bytes()))
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        self.state.to_bytes(py)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let restore = py.import("lately._native")?.getattr("_restore")?;
-        let arguments = (self.state.is_shared(), self.to_bytes(py), self.clock.told()).into_pyobject(py)?;
+        let arguments = (self.state.is_shared(), self.to_bytes(py)?, self.clock.told()).into_pyobject(py)?;
         Ok((restore, arguments))
     }
 
     fn __copy__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let copy = py.detach(|| self.state.copied());
+        let copy = py.detach(|| self.state.copied())?;
         object(py, copy, self.state.is_shared(), self.clock.told())
     }
 
@@ -338,7 +339,7 @@ impl BaseFilter {
     fn __eq__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         match other.cast::<Self>().map(Bound::get) {
             Ok(other) if self.state.is_shared() == other.state.is_shared() => {
-                let is_equal = py.detach(|| self.state.equals(&other.state));
+                let is_equal = py.detach(|| self.state.equals(&other.state))?;
                 Ok(is_equal.into_pyobject(py)?.to_owned().into_any())
             }
             _ => Ok(py.NotImplemented().into_bound(py)),

@@ -30,20 +30,42 @@ impl Clock {
         self.told.store(false, Ordering::Relaxed);
     }
 
-    /// The time to tell the filter, if any.
+    /// The time to tell the filter.
     #[inline]
-    pub(crate) fn read(&self, now: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
+    pub(crate) fn read(&self, now: Option<&Bound<'_, PyAny>>) -> PyResult<Now> {
         match now {
-            None if !self.timed || self.told() => Ok(None),
-            None => Ok(Some(system_ms())),
+            None if !self.timed || self.told() => Ok(Now::Unchanged),
+            None => Ok(Now::System),
             Some(_) if !self.timed => Err(PyValueError::new_err(
                 "a count window has no clock: leave out the time, or build the filter with within=timedelta and capacity",
             )),
             Some(now) => {
                 let now_ms = millis(now)?;
                 self.told.store(true, Ordering::Relaxed);
-                Ok(Some(now_ms))
+                Ok(Now::Told(now_ms))
             }
+        }
+    }
+}
+
+/// The time of a call.
+#[derive(Clone, Copy)]
+pub(crate) enum Now {
+    /// None is told.
+    Unchanged,
+    Told(u64),
+    /// What the system's clock shows when it is the call's turn: had it been read before, a call that had to wait would
+    /// count as a step of the clock backwards.
+    System,
+}
+
+impl Now {
+    #[inline]
+    pub(crate) fn millis(self) -> Option<u64> {
+        match self {
+            Self::Unchanged => None,
+            Self::Told(now_ms) => Some(now_ms),
+            Self::System => Some(system_ms()),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Errors of the core as exceptions, in its words, except where those are words of Rust.
 
 use pyo3::create_exception;
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 
 create_exception!(
@@ -45,8 +45,44 @@ pub(crate) fn snapshot(error: lately::SnapshotError) -> PyErr {
             Some(number) => PyOSError::new_err((number, describe(&source), path)),
             None => PyOSError::new_err(format!("{path}: {source}")),
         },
+        // The snapshot is not at fault.
+        lately::SnapshotError::Allocation { .. } => PyMemoryError::new_err(error.to_string()),
         other => SnapshotError::new_err(other.to_string()),
     }
+}
+
+/// Memory that could not be had. Rust's own way would be to end the process, and with it all that Python holds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum NoMemory {
+    ForFilter { bytes: u64 },
+    ForItems { bytes: u64 },
+}
+
+impl NoMemory {
+    pub(crate) fn for_items<T>(count: usize) -> Self {
+        Self::ForItems { bytes: (count as u64).saturating_mul(size_of::<T>() as u64) }
+    }
+}
+
+impl From<NoMemory> for PyErr {
+    fn from(error: NoMemory) -> Self {
+        PyMemoryError::new_err(match error {
+            NoMemory::ForFilter { bytes } => format!(
+                "{bytes} bytes for another filter cannot be allocated here: let go of one that is not needed; to keep a Filter, \
+                 save it, which takes no copy"
+            ),
+            NoMemory::ForItems { bytes } => {
+                format!("{bytes} bytes for these items cannot be allocated here: pass them in smaller parts")
+            }
+        })
+    }
+}
+
+/// An empty vector with room for something of each of so many items.
+pub(crate) fn room_for_items<T>(count: usize) -> Result<Vec<T>, NoMemory> {
+    let mut room = Vec::new();
+    room.try_reserve_exact(count).map_err(|_| NoMemory::for_items::<T>(count))?;
+    Ok(room)
 }
 
 /// What the system said, without the number that Python adds itself.

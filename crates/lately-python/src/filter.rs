@@ -6,8 +6,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::base_filter::BaseFilter;
-use crate::errors;
+use crate::errors::{self, NoMemory};
 use crate::promise::Promise;
+use crate::state::Shared;
 
 /// A sliding-window Bloom filter: answers "have I seen this lately?" in fixed memory.
 ///
@@ -110,14 +111,15 @@ impl SharedFilter {
     )]
     fn new(py: Python<'_>, promise: Option<&Bound<'_, PyDict>>) -> PyResult<PyClassInitializer<Self>> {
         let filter = Promise::read("SharedFilter", promise)?.build(py)?;
-        Self::initializer(py, filter, false)
+        let shared = py.detach(|| Shared::new(filter)).map_err(errors::config)?;
+        Ok(Self::initializer(shared, false))
     }
 
     /// The filter that was saved to a file, here or by the command `lately`; it goes on exactly where it was.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Py<Self>> {
         let filter = py.detach(|| lately::Filter::load(path)).map_err(errors::snapshot)?;
-        Py::new(py, Self::initializer(py, filter, false)?)
+        Self::of(py, filter, false)
     }
 
     /// The filter that to_bytes was called on.
@@ -125,7 +127,7 @@ impl SharedFilter {
     fn from_bytes(py: Python<'_>, snapshot: &Bound<'_, PyBytes>) -> PyResult<Py<Self>> {
         let bytes = snapshot.as_bytes();
         let filter = py.detach(|| lately::Filter::from_bytes(bytes)).map_err(errors::snapshot)?;
-        Py::new(py, Self::initializer(py, filter, false)?)
+        Self::of(py, filter, false)
     }
 
     /// A Filter in the state this one is in: every insert that has returned before the call is in it.
@@ -133,15 +135,21 @@ impl SharedFilter {
         let py = slf.py();
         let base = slf.into_super();
         let this: &BaseFilter = &base;
-        let filter = py.detach(|| this.state.copied());
+        let filter = py.detach(|| this.state.copied())?;
         Py::new(py, Filter::initializer(filter, this.clock.told()))
     }
 }
 
 impl SharedFilter {
-    fn initializer(py: Python<'_>, filter: lately::Filter, told: bool) -> PyResult<PyClassInitializer<Self>> {
-        let filter = py.detach(|| lately::SharedFilter::try_from(filter)).map_err(errors::config)?;
-        Ok(PyClassInitializer::from(BaseFilter::shared(filter, told)).add_subclass(Self))
+    fn initializer(shared: Shared, told: bool) -> PyClassInitializer<Self> {
+        PyClassInitializer::from(BaseFilter::shared(shared, told)).add_subclass(Self)
+    }
+
+    /// Shares a filter that could be built. If there is no memory to, its promise is not at fault.
+    fn of(py: Python<'_>, filter: lately::Filter, told: bool) -> PyResult<Py<Self>> {
+        let bytes = filter.memory_bytes();
+        let shared = py.detach(|| Shared::new(filter)).map_err(|_| NoMemory::ForFilter { bytes })?;
+        Py::new(py, Self::initializer(shared, told))
     }
 }
 
@@ -153,7 +161,7 @@ pub(crate) fn object(
     told: bool,
 ) -> PyResult<Py<PyAny>> {
     if is_shared {
-        Ok(Py::new(py, SharedFilter::initializer(py, filter, told)?)?.into_any())
+        Ok(SharedFilter::of(py, filter, told)?.into_any())
     } else {
         Ok(Py::new(py, Filter::initializer(filter, told))?.into_any())
     }

@@ -36,7 +36,9 @@ pub(crate) fn shard_of(item: &Bound<'_, PyAny>, shards: &Bound<'_, PyAny>) -> Py
 #[pyfunction]
 #[pyo3(text_signature = "(window, shards)")]
 pub(crate) fn shard_window(window: u64, shards: &Bound<'_, PyAny>) -> PyResult<u64> {
-    Ok(lately::shard_window(window, shard_count(shards)?))
+    let count = shard_count(shards)?;
+    // Takes a while for some windows.
+    Ok(shards.py().detach(|| lately::shard_window(window, count)))
 }
 
 fn shard_count(shards: &Bound<'_, PyAny>) -> PyResult<u32> {

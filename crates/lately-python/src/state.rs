@@ -1,5 +1,7 @@
 //! A filter of the core's, of one's own or shared, as the interpreter's threads use it.
 
+use std::convert::Infallible;
+use std::mem;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -7,7 +9,10 @@ use std::time::Duration;
 use lately::{AgeRange, Filter, HashFunction, Plan, SharedFilter, SnapshotError, Statistics};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
+use pyo3::types::PyBytes;
 
+use crate::clock::Now;
+use crate::errors::NoMemory;
 use crate::items::Items;
 use crate::operation::Operation;
 
@@ -15,7 +20,40 @@ use crate::operation::Operation;
 pub(crate) enum State {
     /// Calls of several threads go through one after the other.
     Own(Box<Mutex<Filter>>),
-    Shared(Box<SharedFilter>),
+    Shared(Box<Shared>),
+}
+
+pub(crate) struct Shared {
+    filter: SharedFilter,
+    /// Of a filter of one's own in this state.
+    memory_bytes: u64,
+    /// Whoever reads the system's clock tells the time before the next one reads it.
+    clock: Mutex<()>,
+}
+
+impl Shared {
+    pub(crate) fn new(filter: Filter) -> Result<Self, lately::ConfigError> {
+        let memory_bytes = filter.memory_bytes();
+        Ok(Self { filter: SharedFilter::try_from(filter)?, memory_bytes, clock: Mutex::new(()) })
+    }
+
+    fn advance_to(&self, now: Now) {
+        let _turn =
+            matches!(now, Now::System).then(|| self.clock.lock().unwrap_or_else(PoisonError::into_inner));
+        if let Some(now_ms) = now.millis() {
+            self.filter.advance_to(now_ms);
+        }
+    }
+
+    /// The core panics where it finds no memory for the copy, so whether there is any is tried beforehand. (Another thread
+    /// may take it in between; then it is a panic, and Python's `PanicException`.)
+    fn snapshot(&self) -> Result<Filter, NoMemory> {
+        let bytes = self.memory_bytes;
+        // Given back at once, for the copy to have it.
+        let has_room =
+            usize::try_from(bytes).is_ok_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok());
+        if has_room { Ok(self.filter.snapshot()) } else { Err(NoMemory::ForFilter { bytes }) }
+    }
 }
 
 /// Outside of the interpreter. A panic of another thread has left a whole filter behind: the core's are never half done.
@@ -36,7 +74,7 @@ impl State {
         operation: Operation,
         items: &Items,
         function: HashFunction,
-        now_ms: Option<u64>,
+        now: Now,
         seen: &mut [bool],
     ) {
         let mut seen_from = |first: usize, hashes: &[u64], ask: &mut dyn FnMut(&[u64], &mut [bool])| {
@@ -46,76 +84,76 @@ impl State {
         match self {
             Self::Own(filter) => {
                 let mut filter = lock(filter);
-                if let Some(now_ms) = now_ms {
+                if let Some(now_ms) = now.millis() {
                     filter.advance_to(now_ms);
                 }
                 let mut ask = |hashes: &[u64], seen: &mut [bool]| operation.many(&mut filter, hashes, seen);
                 items.for_each_chunk(function, |first, hashes| seen_from(first, hashes, &mut ask));
             }
-            Self::Shared(filter) => {
-                if let Some(now_ms) = now_ms {
-                    filter.advance_to(now_ms);
-                }
-                let mut ask = |hashes: &[u64], seen: &mut [bool]| operation.many_shared(filter, hashes, seen);
+            Self::Shared(shared) => {
+                shared.advance_to(now);
+                let mut ask =
+                    |hashes: &[u64], seen: &mut [bool]| operation.many_shared(&shared.filter, hashes, seen);
                 items.for_each_chunk(function, |first, hashes| seen_from(first, hashes, &mut ask));
             }
         }
     }
 
-    pub(crate) fn advance_to(&self, now_ms: u64) {
+    pub(crate) fn advance_to(&self, now: Now) {
         match self {
-            Self::Own(filter) => lock(filter).advance_to(now_ms),
-            Self::Shared(filter) => filter.advance_to(now_ms),
+            Self::Own(filter) => {
+                let mut filter = lock(filter);
+                if let Some(now_ms) = now.millis() {
+                    filter.advance_to(now_ms);
+                }
+            }
+            Self::Shared(shared) => shared.advance_to(now),
         }
     }
 
     pub(crate) fn guaranteed_window(&self) -> u64 {
         match self {
             Self::Own(filter) => lock(filter).guaranteed_window(),
-            Self::Shared(filter) => filter.guaranteed_window(),
+            Self::Shared(shared) => shared.filter.guaranteed_window(),
         }
     }
 
     pub(crate) fn guaranteed_span(&self) -> Option<Duration> {
         match self {
             Self::Own(filter) => lock(filter).guaranteed_span(),
-            Self::Shared(filter) => filter.guaranteed_span(),
+            Self::Shared(shared) => shared.filter.guaranteed_span(),
         }
     }
 
     pub(crate) fn hash_function(&self) -> HashFunction {
         match self {
             Self::Own(filter) => lock(filter).hash_function(),
-            Self::Shared(filter) => filter.hash_function(),
+            Self::Shared(shared) => shared.filter.hash_function(),
         }
     }
 
     pub(crate) fn plan(&self) -> Plan {
         match self {
             Self::Own(filter) => lock(filter).plan(),
-            Self::Shared(filter) => filter.plan(),
+            Self::Shared(shared) => shared.filter.plan(),
         }
     }
 
-    pub(crate) fn statistics(&self) -> Statistics {
+    pub(crate) fn statistics(&self) -> Result<Statistics, NoMemory> {
         match self {
-            Self::Own(filter) => lock(filter).statistics(),
-            Self::Shared(filter) => filter.statistics(),
+            Self::Own(filter) => Ok(lock(filter).statistics()),
+            Self::Shared(shared) => Ok(shared.snapshot()?.statistics()),
         }
     }
 
     /// A filter of the core's in this state.
-    pub(crate) fn copied(&self) -> Filter {
+    pub(crate) fn copied(&self) -> Result<Filter, NoMemory> {
         match self {
-            Self::Own(filter) => lock(filter).clone(),
-            Self::Shared(filter) => filter.snapshot(),
-        }
-    }
-
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        match self {
-            Self::Own(filter) => lock(filter).to_bytes(),
-            Self::Shared(filter) => filter.to_bytes(),
+            Self::Own(filter) => {
+                let filter = lock(filter);
+                filter.try_clone().map_err(|_| NoMemory::ForFilter { bytes: filter.memory_bytes() })
+            }
+            Self::Shared(shared) => shared.snapshot(),
         }
     }
 
@@ -126,7 +164,7 @@ impl State {
                 let pending = lock(filter).start_save(path)?;
                 pending.finish()
             }
-            Self::Shared(filter) => filter.save(path),
+            Self::Shared(shared) => shared.filter.save(path),
         }
     }
 
@@ -137,39 +175,76 @@ impl State {
         }
     }
 
-    pub(crate) fn equals(&self, other: &Self) -> bool {
+    pub(crate) fn equals(&self, other: &Self) -> Result<bool, NoMemory> {
         match (self, other) {
-            _ if std::ptr::eq(self, other) => true,
+            _ if std::ptr::eq(self, other) => Ok(true),
             (Self::Own(left), Self::Own(right)) => {
                 // In an order that is the same for all threads, or two could wait for each other.
                 let address = |filter: &Mutex<Filter>| std::ptr::from_ref(filter).addr();
                 let (first, second) =
                     if address(left) < address(right) { (left, right) } else { (right, left) };
                 let first = lock(first);
-                *first == *lock(second)
+                Ok(*first == *lock(second))
             }
-            _ => self.copied() == other.copied(),
+            _ => Ok(self.copied()? == other.copied()?),
         }
     }
+}
+
+/// This one makes an object of Python's, so it is called inside of it, and goes outside by itself.
+impl State {
+    pub(crate) fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        match self {
+            // The length is fixed since construction: between the two locks it does not change.
+            Self::Own(filter) => {
+                let len = py.detach(|| lock(filter).snapshot_len());
+                bytes_of(py, len, |bytes| write_snapshot(&lock(filter), bytes))
+            }
+            Self::Shared(shared) => {
+                let copy = py.detach(|| shared.snapshot())?;
+                bytes_of(py, copy.snapshot_len(), |bytes| write_snapshot(&copy, bytes))
+            }
+        }
+    }
+}
+
+/// Bytes that are written where they stay: a snapshot is as large as its filter, and once is enough.
+fn bytes_of(py: Python<'_>, len: u64, write: impl FnOnce(&mut [u8]) + Send) -> PyResult<Bound<'_, PyBytes>> {
+    let refused = || NoMemory::ForFilter { bytes: len };
+    let len = usize::try_from(len).map_err(|_| refused())?;
+    // Only the memory can fail.
+    let bytes = PyBytes::new_with(py, len, |bytes| {
+        py.detach(|| write(bytes));
+        Ok(())
+    });
+    bytes.map_err(|_| refused().into())
+}
+
+fn write_snapshot(filter: &Filter, mut rest: &mut [u8]) {
+    let written: Result<(), Infallible> = filter.write_snapshot(|piece| {
+        let (place, after) = mem::take(&mut rest).split_at_mut(piece.len());
+        place.copy_from_slice(piece);
+        rest = after;
+        Ok(())
+    });
+    let Ok(()) = written;
 }
 
 /// These are over in no time, and are called inside of it.
 impl State {
     #[inline]
-    pub(crate) fn one(&self, py: Python<'_>, operation: Operation, hash: u64, now_ms: Option<u64>) -> bool {
+    pub(crate) fn one(&self, py: Python<'_>, operation: Operation, hash: u64, now: Now) -> bool {
         match self {
             Self::Own(filter) => {
                 let mut filter = lock_attached(py, filter);
-                if let Some(now_ms) = now_ms {
+                if let Some(now_ms) = now.millis() {
                     filter.advance_to(now_ms);
                 }
                 operation.one(&mut filter, hash)
             }
-            Self::Shared(filter) => {
-                if let Some(now_ms) = now_ms {
-                    filter.advance_to(now_ms);
-                }
-                operation.one_shared(filter, hash)
+            Self::Shared(shared) => {
+                shared.advance_to(now);
+                operation.one_shared(&shared.filter, hash)
             }
         }
     }
@@ -177,7 +252,7 @@ impl State {
     pub(crate) fn age_of_hash(&self, py: Python<'_>, hash: u64) -> Option<AgeRange> {
         match self {
             Self::Own(filter) => lock_attached(py, filter).age_of_hash(hash),
-            Self::Shared(filter) => filter.age_of_hash(hash),
+            Self::Shared(shared) => shared.filter.age_of_hash(hash),
         }
     }
 

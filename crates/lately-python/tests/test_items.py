@@ -4,6 +4,7 @@ import array
 import enum
 import subprocess
 import sys
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
@@ -226,6 +227,12 @@ def test_series_of_pandas_that_arrow_does_not_take() -> None:
         new(window=64, false_positive_rate=1e-6).add_many(pandas.Series(["a", 17, 1.5], dtype=object))
 
 
+def test_extension_types_are_what_they_lie_as() -> None:
+    digests = [b"0123456789abcdef", bytes(16)]
+    storage = pyarrow.array(digests, pyarrow.binary(16))
+    same_filters(digests, pyarrow.ExtensionArray.from_storage(pyarrow.uuid(), storage))
+
+
 def test_bytes_of_one_width() -> None:
     digests = [b"0123456789abcdef", bytes(16), b"fedcba9876543210"]
     same_filters(digests, pyarrow.array(digests, pyarrow.binary(16)), pyarrow.array([b"x" * 16, *digests], pyarrow.binary(16))[1:])
@@ -240,6 +247,9 @@ def test_answers_for_columns_are_arrays() -> None:
         polars.Series([1, 2, 1]),
         pandas.Series([1, 2, 1]),
         numpy.array([1, "2", 1], dtype=object),
+        numpy.array(["1", "2", "1"], dtype=numpy.dtypes.StringDType()),
+        pandas.Index([1, 2, 1]),
+        memoryview(numpy.array([1, 2, 1])),
     ):
         seen.clear()
         answers = seen.check_and_add_many(column)
@@ -247,9 +257,21 @@ def test_answers_for_columns_are_arrays() -> None:
         assert answers.tolist() == [False, False, True]
         answers[0] = True  # they are the caller's
     assert seen.contains_many(numpy.array([], dtype="uint64")).shape == (0,)
+    assert seen.contains_many(numpy.array([], dtype=numpy.dtypes.StringDType())).shape == (0,)
+
+
+def test_answers_select_from_their_array() -> None:
+    for dtype in ("U", "S", object, numpy.dtypes.StringDType()):
+        texts = numpy.array(["a", "b", "a"], dtype=dtype)
+        assert texts[~new(window=100, false_positive_rate=1e-6).check_and_add_many(texts)].tolist() == texts[:2].tolist()
 
 
 NULL = "item {} is null.*drop"
+BOOL8 = pyarrow.ExtensionArray.from_storage(pyarrow.bool8(), pyarrow.array([1, 0], pyarrow.int8()))
+
+
+class Masked(numpy.ma.MaskedArray):  # type: ignore[type-arg]
+    """A masked array by another name is one."""
 
 
 @pytest.mark.parametrize(
@@ -267,11 +289,14 @@ NULL = "item {} is null.*drop"
         (numpy.array([(1, 2)], dtype="i4,i4"), TypeError, "not elements of the format"),
         (numpy.array([1 + 2j]), TypeError, "not elements of the format"),
         (numpy.ma.array([1, 2], mask=[False, True]), TypeError, "masked array.*compressed"),
+        (Masked([1, 2], mask=[False, True]), TypeError, "masked array.*compressed"),
         (numpy.array([[1, 2], [3, 4]]), ValueError, "2 dimensions.*ravel"),
         (numpy.array(7), TypeError, "is not many items"),
         (numpy.array([1, None], dtype=object), TypeError, "item 1: .*leave it out"),
         (pyarrow.array([1.5]), TypeError, "not floats: .*int64"),
         (pyarrow.array([True]), TypeError, "not booleans"),
+        (BOOL8, TypeError, "not booleans"),
+        (pyarrow.chunked_array([BOOL8]), TypeError, "not booleans"),
         (pyarrow.array([1], pyarrow.timestamp("ms")), TypeError, "not dates or times"),
         (pyarrow.array([1], pyarrow.date32()), TypeError, "not dates or times"),
         (pyarrow.array([[1]]), TypeError, "Arrow type"),
@@ -312,6 +337,46 @@ def test_a_failing_iterator_is_passed_on() -> None:
     with pytest.raises(RuntimeError, match="no more"):
         seen.add_many(failing())  # type: ignore[arg-type]
     assert "a" not in seen
+
+
+class Exported:
+    """Hands out the same capsules every time, though whoever reads them leaves nothing in them."""
+
+    def __init__(self, column: pyarrow.Array, new_schema: bool = False) -> None:
+        self.column, self.new_schema = column, new_schema
+        self.capsules = column.__arrow_c_array__()
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        schema, array = self.capsules
+        return self.column.__arrow_c_array__()[0] if self.new_schema else schema, array
+
+
+class Streamed:
+    """The same with a stream."""
+
+    def __init__(self, column: pyarrow.ChunkedArray) -> None:
+        self.capsule = column.__arrow_c_stream__()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.capsule
+
+
+@pytest.mark.parametrize(
+    ("items", "capsule"),
+    [
+        (lambda: Exported(pyarrow.array([1, 2])), "arrow_schema"),
+        (lambda: Exported(pyarrow.array([1, 2]), new_schema=True), "arrow_array"),
+        (lambda: Streamed(pyarrow.chunked_array([[1], [2]])), "arrow_array_stream"),
+    ],
+    ids=["schema", "array", "stream"],
+)
+def test_what_was_read_before_is_not_empty(items: Callable[[], object], capsule: str) -> None:
+    seen, column = new(window=100, false_positive_rate=1e-6), items()
+    assert seen.check_and_add_many(column).tolist() == [False, False]
+    for ask in (seen.add_many, seen.contains_many, seen.check_and_add_many):
+        with pytest.raises(ValueError, match=f"`{capsule}` was released already.*pass the column itself"):
+            ask(column)
+    assert seen.statistics().inserts == 2
 
 
 def test_columns_are_released() -> None:

@@ -7,11 +7,13 @@ import os
 import shutil
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy
@@ -22,11 +24,14 @@ import pytest
 import redis
 from hypothesis import given
 from hypothesis import strategies as st
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from lately import ConfigError, Filter, item_bytes, shard_of, shard_window
-from lately.redis import ShardedFilter, grouped
+from lately.redis import ShardedFilter, _retries, grouped
 
 PROMISE: dict[str, Any] = {"window": 20_000, "false_positive_rate": 1e-6}
+ONCE = Retry(NoBackoff(), 0)
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])) | st.integers() | st.binary()), st.integers(1, 20))
@@ -107,7 +112,7 @@ class Server:
 
 @pytest.fixture(scope="module")
 def single(tmp_path_factory: pytest.TempPathFactory) -> Iterator[redis.Redis]:
-    with Server(tmp_path_factory.mktemp("single") / "server") as server, redis.Redis(port=server.port) as client:
+    with Server(tmp_path_factory.mktemp("single") / "server") as server, redis.Redis(port=server.port, retry=ONCE) as client:
         yield client
 
 
@@ -121,7 +126,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[redis.RedisClu
         subprocess.run(["redis-cli", "--cluster", "create", *addresses, "--cluster-yes"], check=True, capture_output=True)
         for server in servers:
             server.wait(lambda node: node.cluster("info")["cluster_state"] == "ok")
-        with redis.RedisCluster(host="127.0.0.1", port=servers[0].port) as client:
+        with redis.RedisCluster(host="127.0.0.1", port=servers[0].port, retry=ONCE) as client:
             yield client
 
 
@@ -190,6 +195,140 @@ def test_processes_share_it_and_must_agree(client: Any) -> None:
         ShardedFilter(client, "shared", 3, window=10, false_positive_rate=1e-3)
     with pytest.raises(ConfigError, match="exists with a window"):
         ShardedFilter(client, "shared", 3, within=timedelta(hours=1), capacity=20_000, false_positive_rate=1e-6)
+
+
+def test_processes_must_agree_on_the_rate_and_the_policy(client: Any) -> None:
+    ShardedFilter(client, "strict", 3, **PROMISE)
+    # One that errs less keeps this promise, too.
+    ShardedFilter(client, "strict", 3, **PROMISE | {"false_positive_rate": 1e-3})
+    with pytest.raises(ConfigError, match="exists with a false positive rate of .*, but 1e-09 was asked for: ask for the rate"):
+        ShardedFilter(client, "strict", 3, **PROMISE | {"false_positive_rate": 1e-9})
+    timed: dict[str, Any] = {"within": timedelta(hours=1), "capacity": 9_000, "false_positive_rate": 1e-4}
+    ShardedFilter(client, "timed", 3, **timed)
+    ShardedFilter(client, "timed", 3, **timed, overload="keep_window")
+    with pytest.raises(ConfigError, match="exists with overload='keep_window', but 'keep_rate' was asked for"):
+        ShardedFilter(client, "timed", 3, **timed, overload="keep_rate")
+
+
+def test_numbers_of_numpy(client: Any) -> None:
+    seen = ShardedFilter(
+        client,
+        "numpy",
+        3,
+        window=numpy.int64(5_000),  # type: ignore[arg-type]
+        false_positive_rate=numpy.float64(1e-4),
+        max_slack=numpy.float64(2.5),
+        shape=(numpy.int32(3), numpy.uint8(5)),  # type: ignore[arg-type]
+        seed=numpy.uint64(7),  # type: ignore[arg-type]
+    )
+    assert seen.check_and_add("x") is False and seen.check_and_add("x") is True
+    plan = Filter.from_bytes(client.execute_command("APBF.SNAPSHOT", seen.keys[0])).plan()
+    assert (plan.required_matches, plan.window_generations) == (3, 5)
+
+
+class Proxy:
+    """Stands before a server. On demand it loses a reply, and the connection with it."""
+
+    def __init__(self, port: int) -> None:
+        self.server_port, self.loses_next_reply = port, False
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self.listener.getsockname()[1]
+        self.threads = [threading.Thread(target=self.accept)]
+        self.threads[0].start()
+
+    def accept(self) -> None:
+        while True:
+            try:
+                near, _ = self.listener.accept()
+            except OSError:
+                return
+            far = socket.create_connection(("127.0.0.1", self.server_port))
+            for source, sink, replies in ((near, far, False), (far, near, True)):
+                self.threads.append(threading.Thread(target=self.forward, args=(source, sink, replies)))
+                self.threads[-1].start()
+
+    def forward(self, source: socket.socket, sink: socket.socket, replies: bool) -> None:
+        try:
+            while data := source.recv(1 << 16):
+                if replies and self.loses_next_reply:
+                    self.loses_next_reply = False
+                    break
+                sink.sendall(data)
+        except OSError:
+            pass
+        finally:
+            for end in (source, sink):
+                try:
+                    end.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    pass
+            source.close()
+
+    def close(self) -> None:
+        self.listener.shutdown(socket.SHUT_RDWR)
+        for thread in self.threads:
+            thread.join()
+        self.listener.close()
+
+
+@contextmanager
+def behind_proxies(client: Any, retry: Retry) -> Iterator[tuple[Any, list[Proxy]]]:
+    """A client of the same server or cluster that speaks to it through proxies."""
+    if isinstance(client, redis.RedisCluster):
+        proxies = {node.port: Proxy(node.port) for node in client.get_primaries()}
+        to_proxy = lambda address: ("127.0.0.1", proxies[address[1]].port if address[1] in proxies else address[1])  # noqa: E731
+        first = next(iter(proxies.values()))
+        through: Any = redis.RedisCluster(host="127.0.0.1", port=first.port, address_remap=to_proxy, retry=retry)
+    else:
+        port = client.get_connection_kwargs()["port"]
+        proxies = {port: Proxy(port)}
+        through = redis.Redis(port=proxies[port].port, retry=retry)
+    try:
+        with through:
+            yield through, list(proxies.values())
+    finally:
+        for proxy in proxies.values():
+            proxy.close()
+
+
+@pytest.mark.parametrize("word", ["check_and_add_many", "check_or_add_many", "add_many"])
+def test_what_may_have_been_added_is_an_error_and_not_asked_again(client: Any, word: str) -> None:
+    with behind_proxies(client, ONCE) as (through, proxies):
+        seen = ShardedFilter(through, "lossy", 3, **PROMISE)
+        shard = shard_of("new", 3)
+        # So that all connections are there, and the next reply is the one to the items.
+        getattr(seen, word)([str(i) for i in range(100)])
+        before = client.execute_command("APBF.INFO", seen.keys[shard], "inserts")
+        for proxy in proxies:
+            proxy.loses_next_reply = True
+        with pytest.raises(redis.ConnectionError):
+            getattr(seen, word)(["new"])
+        assert client.execute_command("APBF.INFO", seen.keys[shard], "inserts") == before + 1, "it was sent once"
+        for proxy in proxies:
+            proxy.loses_next_reply = False
+        assert "new" in seen
+
+
+def test_clients_that_retry_are_warned_of(client: Any) -> None:
+    with behind_proxies(client, Retry(NoBackoff(), 7)) as (through, _):
+        with pytest.warns(RuntimeWarning, match=r"sends a command 7 times again.*retry=Retry\(NoBackoff\(\), 0\)") as given:
+            seen = ShardedFilter(through, "warned", 3, **PROMISE)
+            seen.add_many(range(10))
+        assert len(given) == 1 and given[0].filename == __file__
+
+
+def test_which_clients_retry() -> None:
+    assert _retries(redis.Redis(retry=ONCE)) == 0
+    assert _retries(redis.Redis(retry=Retry(NoBackoff(), 2))) == 2
+    assert _retries(redis.Redis(retry=Retry(NoBackoff(), -1))) == "any number of"
+    assert _retries(redis.Redis(retry=Retry(NoBackoff(), 2, supported_errors=(KeyError,)))) == 0
+    assert _retries(redis.Redis()) != 0, "redis-py's default"
+    assert _retries(object()) == 0
+    # As valkey-py's for clusters are built, which is not installed here.
+    valkey = SimpleNamespace(get_primaries=list, cluster_error_retry_attempts=3)
+    assert _retries(valkey) == 3
+    valkey.cluster_error_retry_attempts, valkey.retry = 0, ONCE
+    assert _retries(valkey) == 0
 
 
 def test_a_lost_shard_is_an_error_and_no_other_window(client: Any) -> None:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import timedelta
 
 import numpy
 import pytest
@@ -134,3 +135,19 @@ def test_filters_compared_from_both_sides_do_not_wait_for_each_other() -> None:
     with ThreadPoolExecutor(4) as pool:
         answers = pool.map(lambda i: left == right if i % 2 else right == left, range(2000), timeout=60)
         assert all(answers)
+
+
+@BOTH
+def test_who_had_to_wait_has_not_turned_back_the_clock(kind: type[Filter]) -> None:
+    """Bulk calls that take turns for some milliseconds, each at the time when its turn came."""
+    seen = kind(within=timedelta(minutes=1), capacity=10_000_000, false_positive_rate=1e-3)
+    numbers = numpy.arange(200_000, dtype="uint64")
+
+    def work(_: int) -> None:
+        for _ in range(10):
+            seen.add_many(numbers)
+            seen.add("x")
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    assert seen.statistics().backward_steps == 0

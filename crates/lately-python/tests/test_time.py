@@ -135,6 +135,12 @@ def test_a_count_window_has_no_clock() -> None:
     assert seen.guaranteed_span is None
 
 
+@BOTH
+def test_the_longest_span(kind: type[Filter]) -> None:
+    seen = kind(within=timedelta.max, capacity=1000, false_positive_rate=1e-3)
+    assert seen.guaranteed_span == timedelta.max
+
+
 def test_overload_is_counted_and_decided() -> None:
     kept, shortened = recent(overload="keep_window"), recent(overload="keep_rate")
     for seen in (kept, shortened):

@@ -1,3 +1,4 @@
+from array import array
 from collections.abc import Iterable
 from datetime import timedelta
 from os import PathLike
@@ -8,10 +9,10 @@ from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
 from lately._report import AgeRange, Plan, Statistics
-from lately._types import ArrowArray, ArrowStream, Item, Layout, Time
+from lately._types import ArrayLike, ArrowArray, ArrowStream, Item, Layout, Time
 
 # What is answered with an array.
-_Column = NDArray[Any] | ArrowArray | ArrowStream
+_Column = NDArray[Any] | array[Any] | memoryview | ArrayLike | ArrowArray | ArrowStream
 
 __all__ = [
     "BaseFilter",

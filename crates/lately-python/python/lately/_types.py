@@ -12,6 +12,12 @@ Time = datetime | int
 Layout = Literal["slices", "blocks", "rows"]
 
 
+class ArrayLike(Protocol):
+    """What numpy can make an array of: its own, and pandas'."""
+
+    def __array__(self, dtype: Any = ..., /) -> Any: ...
+
+
 class ArrowArray(Protocol):
     """A column of Arrow, in one piece."""
 

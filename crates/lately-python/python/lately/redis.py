@@ -3,7 +3,10 @@
 Nothing here imports a client. Bring one of redis-py or valkey-py, for a single server or for a cluster.
 """
 
+import operator
+import warnings
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Literal, Protocol
@@ -16,6 +19,9 @@ __all__ = ["Client", "ShardedFilter"]
 
 ITEMS_PER_COMMAND = 500
 """A server does one command at a time, so that no command should take long."""
+
+SHARDS_AT_ONCE = 8
+"""Of a cluster; more threads would wait for Python's lock and not for servers."""
 
 
 class Client(Protocol):
@@ -31,9 +37,12 @@ class ShardedFilter:
     shard by itself. Every shard keeps the window of shard_window, so that together they keep the whole one. Every process
     that uses the same name, number of shards and promise uses the same filter.
 
-    The shards that do not exist yet are created. Those that do must keep the same window, or ConfigError is raised.
+    The shards that do not exist yet are created. Those that do must keep the same window at least as well, or ConfigError is
+    raised.
 
-    client: of redis-py or valkey-py, for a server or a cluster.
+    client: of redis-py or valkey-py, for a server or a cluster. One that does not retry: a command that is sent again after a
+        lost connection finds what it has added itself, and says of new items that they were seen. RuntimeWarning is
+        given for one that does.
     name: of the filter; no braces.
     shards: how many; a few for each server, so that a cluster can spread them. It cannot be changed later.
     window, or within and capacity; false_positive_rate, max_slack, layout, shape, overload, seed: as for Filter. Time windows
@@ -74,13 +83,25 @@ class ShardedFilter:
         self._client = client
         self._name = name
         self._shards = shards
-        options: list[object] = [repr(float(false_positive_rate)), self._plan.window]
+        self._rate = float(false_positive_rate)
+        if retries := _retries(client):
+            counts_itself = hasattr(client, "cluster_error_retry_attempts")
+            remedy = "retry=Retry(NoBackoff(), 0)" + ", cluster_error_retry_attempts=0" * counts_itself
+            warnings.warn(
+                f"this client sends a command {retries} times again when the connection is lost, and new items that the "
+                f"lost one has added are then reported as seen: build the client with {remedy}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        options: list[object] = [repr(self._rate), self._plan.window]
         if self._plan.span_ms is not None:
             options += ["SPAN", self._plan.span_ms]
             options += ["OVERLOAD", "RATE" if self._plan.overload == "keep_rate" else "WINDOW"]
-        for word, value in (("SLACK", max_slack), ("LAYOUT", layout), ("SEED", seed)):
-            options += [] if value is None else [word, value]
-        options += [] if shape is None else ["SHAPE", *shape]
+        # Clients send Python's own numbers only, and numpy's are as good.
+        options += [] if max_slack is None else ["SLACK", repr(float(max_slack))]
+        options += [] if layout is None else ["LAYOUT", layout]
+        options += [] if seed is None else ["SEED", operator.index(seed)]
+        options += [] if shape is None else ["SHAPE", *map(operator.index, shape)]
         self._create(options)
 
     @property
@@ -151,33 +172,61 @@ class ShardedFilter:
         """Whoever created them may have wanted something else."""
         pipeline = self._client.pipeline(transaction=False)
         for key in keys:
-            for name in ("window", "span_ms"):
+            for name in ("window", "span_ms", "overload", "error_rate"):
                 pipeline.execute_command("APBF.INFO", key, name)
         replies = iter(pipeline.execute())
         for key in keys:
-            found = next(replies), next(replies)
-            if found != (self._plan.window, self._plan.span_ms):
+            window, span_ms, overload, rate = (next(replies) for _ in range(4))
+            if (window, span_ms) != (self._plan.window, self._plan.span_ms):
                 raise ConfigError(
-                    f"{key} exists with a window of {found[0]} and a span of {found[1]} ms, but {self._plan.window} and "
+                    f"{key} exists with a window of {window} and a span of {span_ms} ms, but {self._plan.window} and "
                     f"{self._plan.span_ms} ms were asked for: ask for the window and the shards it was created with, or "
                     f"choose another name"
+                )
+            policy = None if overload is None else f"keep_{_text(overload)}"
+            if policy != self._plan.overload:
+                raise ConfigError(
+                    f"{key} exists with overload={policy!r}, but {self._plan.overload!r} was asked for: ask for the policy it "
+                    f"was created with, or choose another name"
+                )
+            # One that errs less keeps the promise, too. The server prints the rate to some digits.
+            if float(rate) > self._rate * (1 + 1e-9):
+                raise ConfigError(
+                    f"{key} exists with a false positive rate of {float(rate)}, but {self._rate} was asked for: ask for the "
+                    f"rate it was created with, or choose another name"
                 )
 
     def _ask(self, items: Iterable[Item], command: tuple[str, ...], words: tuple[str, ...]) -> list[bool]:
         groups = grouped(items, self._shards)
-        pipeline = self._client.pipeline(transaction=False)
-        positions = []
-        for shard, group in sorted(groups.items()):
-            for first in range(0, len(group.items), ITEMS_PER_COMMAND):
-                batch = slice(first, first + ITEMS_PER_COMMAND)
-                pipeline.execute_command(*command, self.keys[shard], *words, *group.items[batch])
-                positions.append(group.positions[batch])
+        commands: dict[int, list[tuple[str | bytes, ...]]] = {}
+        for shard, group in groups.items():
+            batches = range(0, len(group.items), ITEMS_PER_COMMAND)
+            key = self.keys[shard]
+            commands[shard] = [(*command, key, *words, *group.items[first : first + ITEMS_PER_COMMAND]) for first in batches]
         answers = [False] * sum(len(group.items) for group in groups.values())
-        replies = pipeline.execute() if positions else []
-        for places, reply in zip(positions, replies, strict=True):
-            for position, answer in zip(places, reply, strict=True):
+        for group, replies in zip(groups.values(), self._send(list(commands.values())), strict=True):
+            for position, answer in zip(group.positions, (answer for reply in replies for answer in reply), strict=True):
                 answers[position] = bool(answer)
         return answers
+
+    def _send(self, shards: list[list[tuple[str | bytes, ...]]]) -> list[list[Any]]:
+        """The replies to the commands of several shards, each shard's in their order."""
+        if _is_cluster(self._client):
+            # The clients' pipelines for clusters send a command again when the connection is lost, however they
+            # are built (redis-py 8.1, `_send_cluster_commands`); their single commands do as they are told.
+            def send(commands: list[tuple[str | bytes, ...]]) -> list[Any]:
+                return [self._client.execute_command(*command) for command in commands]  # type: ignore[attr-defined]
+
+            if len(shards) < 2:
+                return [send(commands) for commands in shards]
+            with ThreadPoolExecutor(min(len(shards), SHARDS_AT_ONCE)) as pool:
+                return list(pool.map(send, shards))
+        pipeline = self._client.pipeline(transaction=False)
+        for commands in shards:
+            for command in commands:
+                pipeline.execute_command(*command)
+        replies = iter(pipeline.execute() if shards else [])
+        return [[next(replies) for _ in commands] for commands in shards]
 
 
 @dataclass
@@ -209,3 +258,25 @@ def _objects(items: Iterable[Item]) -> Iterable[Item]:
             objects: Sequence[Item] = getattr(items, method)()
             return objects
     return items
+
+
+def _text(reply: str | bytes) -> str:
+    """A reply of a client that decodes, or of one that does not."""
+    return reply.decode() if isinstance(reply, bytes) else reply
+
+
+def _is_cluster(client: object) -> bool:
+    return hasattr(client, "get_primaries")
+
+
+def _retries(client: Any) -> int | str:
+    """How often a client sends a command again when the connection is lost; 0 if it does not say."""
+    # A cluster's client has it as an attribute, a server's tells it. valkey-py's for clusters has a count besides.
+    is_asked = hasattr(client, "get_retry") and not _is_cluster(client)
+    policy = client.get_retry() if is_asked else getattr(client, "retry", None)
+    errors = {error.__name__ for error in getattr(policy, "_supported_errors", ())}
+    count: int = getattr(policy, "_retries", 0)
+    if errors.isdisjoint({"ConnectionError", "TimeoutError", "OSError", "RedisError", "ValkeyError", "Exception"}):
+        count = 0
+    count = count or getattr(client, "cluster_error_retry_attempts", 0)
+    return "any number of" if count < 0 else count

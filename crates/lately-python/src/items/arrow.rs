@@ -78,8 +78,14 @@ enum Kind {
     Nulls,
 }
 
+/// What they are, and the remedy.
+const BOOLEANS: (&str, &str) = ("booleans", "cast the column to an integer, or to the texts you mean");
+
 impl Kind {
     fn of(schema: &Schema) -> PyResult<Self> {
+        if schema.format.is_null() {
+            return Err(PyValueError::new_err("the Arrow schema has no format: its producer is at fault"));
+        }
         // SAFETY: the schema is live, and its format a text that ends with a zero byte.
         let format = unsafe { CStr::from_ptr(schema.format) }.to_string_lossy();
         if !schema.dictionary.is_null() {
@@ -87,14 +93,17 @@ impl Kind {
             return Err(column_refused("categories", remedy));
         }
         let refused = |kind, remedy| Err(column_refused(kind, remedy));
+        // Booleans that lie as integers of one byte.
+        let is_bool8 = schema.extension_name() == Some(b"arrow.bool8");
         match &*format {
+            "c" if is_bool8 => refused(BOOLEANS.0, BOOLEANS.1),
             "c" | "s" | "i" | "l" => Ok(Self::Integers { is_signed: true, width: integer_width(&format) }),
             "C" | "S" | "I" | "L" => Ok(Self::Integers { is_signed: false, width: integer_width(&format) }),
             "u" | "z" => Ok(Self::Offsets32),
             "U" | "Z" => Ok(Self::Offsets64),
             "vu" | "vz" => Ok(Self::Views),
             "n" => Ok(Self::Nulls),
-            "b" => refused("booleans", "cast the column to an integer, or to the texts you mean"),
+            "b" => refused(BOOLEANS.0, BOOLEANS.1),
             "e" | "f" | "g" => refused("floats", "cast the column to int64 if they are whole, or to strings"),
             "+s" => refused(
                 "tables",

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem;
 
-use pyo3::exceptions::PyOSError;
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
 
@@ -18,6 +18,46 @@ pub(super) struct Schema {
     pub(super) dictionary: *mut Schema,
     release: Option<unsafe extern "C" fn(*mut Schema)>,
     private_data: *mut c_void,
+}
+
+impl Schema {
+    /// The extension type that the column is of, if it is of one.
+    pub(super) fn extension_name(&self) -> Option<&[u8]> {
+        let mut next = self.metadata.cast::<u8>();
+        if next.is_null() {
+            return None;
+        }
+        // SAFETY: the metadata are the number of pairs, and then a key and a value of each, by the interface.
+        let pairs = unsafe { take_number(&mut next) };
+        (0..pairs).find_map(|_| {
+            // SAFETY: as above; there are so many pairs.
+            let (key, value) = unsafe { (take_text(&mut next), take_text(&mut next)) };
+            (key == b"ARROW:extension:name").then_some(value)
+        })
+    }
+}
+
+/// # Safety
+/// There is an `i32` of metadata, at whatever address.
+unsafe fn take_number(next: &mut *const u8) -> usize {
+    // SAFETY: the caller's.
+    unsafe {
+        let number = next.cast::<i32>().read_unaligned();
+        *next = next.add(size_of::<i32>());
+        usize::try_from(number).unwrap_or(0)
+    }
+}
+
+/// # Safety
+/// There are a length and so many bytes of metadata, which live for `'a`.
+unsafe fn take_text<'a>(next: &mut *const u8) -> &'a [u8] {
+    // SAFETY: the caller's.
+    unsafe {
+        let len = take_number(next);
+        let text = std::slice::from_raw_parts(*next, len);
+        *next = next.add(len);
+        text
+    }
 }
 
 #[repr(C)]
@@ -86,12 +126,24 @@ impl<T: Structure> Owned<T> {
         Self(unsafe { mem::zeroed() })
     }
 
-    /// Moves the structure out of its capsule, which is left with a released one.
+    /// Moves the structure out of its capsule, which is left with a released one. One that was released before is refused:
+    /// there is nothing behind its pointers, and a consumed array would look like an empty one.
     pub(super) fn take_from(capsule: &Bound<'_, PyCapsule>) -> PyResult<Self> {
         let inside = capsule.pointer_checked(Some(T::CAPSULE))?.cast::<T>();
         // SAFETY: a capsule of this name holds this structure, by the Arrow PyCapsule interface; moving it and marking what
         // is left as released is the interface's own way to hand it over. The interpreter is attached, so nobody else moves it.
-        Ok(Self(unsafe { inside.replace(mem::zeroed()) }))
+        Self(unsafe { inside.replace(mem::zeroed()) }).if_live()
+    }
+
+    fn if_live(self) -> PyResult<Self> {
+        if self.0.is_released() {
+            return Err(PyValueError::new_err(format!(
+                "the Arrow capsule `{}` was released already, as it is after it was read once: pass the column itself, which \
+                 exports a new one for each call",
+                T::CAPSULE.to_string_lossy()
+            )));
+        }
+        Ok(self)
     }
 }
 
@@ -108,12 +160,14 @@ impl Owned<Stream> {
     pub(super) fn schema(&mut self) -> PyResult<Owned<Schema>> {
         let mut schema = Owned::empty();
         let Some(get) = self.0.get_schema else {
-            return Err(PyOSError::new_err("the Arrow stream was read before: pass the column itself"));
+            return Err(PyOSError::new_err(
+                "the Arrow stream does not tell its schema: its producer is at fault",
+            ));
         };
         // SAFETY: both structures are live and of the kind that the function takes.
         let code = unsafe { get(&raw mut self.0, &raw mut schema.0) };
         self.check(code)?;
-        Ok(schema)
+        schema.if_live()
     }
 
     /// `None` at the end.

@@ -8,6 +8,7 @@ use pyo3::types::PyMemoryView;
 
 use super::strided::Strided;
 use super::{Column, Hashes, column_refused};
+use crate::errors;
 
 pub(super) enum Found {
     Column(Box<dyn Column>),
@@ -33,8 +34,11 @@ pub(super) fn read(items: &Bound<'_, PyAny>, function: HashFunction) -> PyResult
             "call the method without _many, or pass a list",
         ));
     }
-    // Its memory does not tell which elements are missing.
-    if items.get_type().name()? == "MaskedArray" {
+    // Its memory does not tell which elements are missing. By name, so that numpy need not be there.
+    let mut classes = items.get_type().mro().iter();
+    if classes
+        .any(|class| class.getattr("__name__").is_ok_and(|name| name.eq("MaskedArray").unwrap_or(false)))
+    {
         return Err(column_refused(
             "a masked array",
             "pass .compressed(), or .filled() with a value of your own",
@@ -106,9 +110,10 @@ fn hash_code_points(
     is_swapped: bool,
     function: HashFunction,
 ) -> PyResult<Vec<u64>> {
+    let mut all = errors::room_for_items(elements.len())?;
     let hash_all = || {
         let mut text = String::new();
-        let hashes = (0..elements.len()).map(|i| {
+        let mut hashes = (0..elements.len()).map(|i| {
             text.clear();
             let mut zeros = 0;
             for point in elements.bytes(i).as_chunks().0 {
@@ -124,12 +129,13 @@ fn hash_code_points(
             }
             Ok(function.hash(text.as_bytes()))
         });
-        hashes.collect::<Result<Vec<u64>, _>>()
+        hashes.try_for_each(|hash| hash.map(|hash| all.push(hash)))
     };
     py.detach(hash_all).map_err(|(position, point): (usize, u32)| {
         PyValueError::new_err(format!(
             "item {position} has the code point U+{point:04X}, which UTF-8 has no bytes for: pass bytes, for example \
              encoded with errors=\"surrogateescape\""
         ))
-    })
+    })?;
+    Ok(all)
 }

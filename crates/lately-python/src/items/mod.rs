@@ -75,10 +75,12 @@ impl Items {
         }
         if has_array {
             let array = items.py().import("numpy")?.call_method1("asarray", (items,))?;
-            // An array that comes back as it was has been looked at already.
             if !array.is(items) {
                 return Self::read(&array, function);
             }
+            // An array that comes back as it was has been looked at already: it shows no memory (numpy's StringDType), but
+            // its answers are those of an array.
+            return Ok(Self { are_columns: true, ..Self::from_sequence(items, function)? });
         }
         Self::from_sequence(items, function)
     }

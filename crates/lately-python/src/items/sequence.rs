@@ -4,7 +4,11 @@ use lately::HashFunction;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
+use crate::errors::NoMemory;
 use crate::item;
+
+/// How many items a hint of their number is believed without seeing them: a hint may say anything.
+const MOST_HINTED: usize = 1 << 16;
 
 pub(super) fn hashes(items: &Bound<'_, PyAny>, function: HashFunction) -> PyResult<Vec<u64>> {
     let items = items.try_iter().map_err(|error| {
@@ -15,10 +19,13 @@ pub(super) fn hashes(items: &Bound<'_, PyAny>, function: HashFunction) -> PyResu
         refused.set_cause(items.py(), Some(error));
         refused
     })?;
-    let mut hashes = Vec::with_capacity(items.size_hint().0);
+    let mut hashes = Vec::with_capacity(items.size_hint().0.min(MOST_HINTED));
     for (position, item) in items.enumerate() {
         let item = item?;
-        hashes.push(item::hash(&item, function).map_err(|error| at(item.py(), position, error))?);
+        let hash = item::hash(&item, function).map_err(|error| at(item.py(), position, error))?;
+        // Doubles the room where there is none; an endless iterable ends here.
+        hashes.try_reserve(1).map_err(|_| NoMemory::for_items::<u64>(2 * position))?;
+        hashes.push(hash);
     }
     Ok(hashes)
 }

@@ -1,0 +1,131 @@
+"""Where memory runs out, Python hears of it as MemoryError: the process lives on, and the filter is as it was."""
+
+import subprocess
+import sys
+
+import pytest
+
+from conftest import new
+from lately import Filter, SharedFilter
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits the address space by what /proc says")
+
+MEGABYTE = 1 << 20
+
+# Each case in a process of its own, which may from some moment on take only so much more.
+PREAMBLE = """
+import copy, pickle, resource
+from lately import Filter, SharedFilter
+
+def allow(extra):
+    used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + extra, used + extra))
+
+def refused(call):
+    try:
+        call()
+    except MemoryError as error:
+        return str(error)
+    raise AssertionError("there was memory enough, or nobody asked for it")
+"""
+
+
+def run(program: str) -> None:
+    done = subprocess.run([sys.executable, "-c", PREAMBLE + program + "\nprint('done')"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+
+
+@pytest.mark.parametrize("kind", ["Filter", "SharedFilter"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "copy.copy(seen)",
+        "copy.deepcopy(seen)",
+        "seen.to_bytes()",
+        "pickle.dumps(seen)",
+        "type(seen).from_bytes(snapshot)",
+        "pickle.loads(pickled)",
+    ],
+)
+def test_no_room_for_another_filter(kind: str, call: str) -> None:
+    run(f"""
+seen = {kind}(window=20_000_000, false_positive_rate=1e-3)
+seen.add("kept")
+snapshot, pickled = seen.to_bytes(), pickle.dumps(seen)
+allow({16 * MEGABYTE})
+refused(lambda: {call})
+assert "kept" in seen and not seen.check_and_add("new") and "new" in seen
+""")
+
+
+@pytest.mark.parametrize("call", ["seen.snapshot()", "seen.statistics()", "seen == other"])
+def test_no_room_for_what_a_shared_filter_copies(call: str) -> None:
+    run(f"""
+seen = SharedFilter(window=20_000_000, false_positive_rate=1e-3)
+other = copy.copy(seen)
+allow({16 * MEGABYTE})
+assert "bytes for another filter cannot be allocated here" in refused(lambda: {call})
+""")
+
+
+@pytest.mark.parametrize(("kind", "call"), [("Filter", "copy.copy"), ("Filter", "Filter.to_bytes"), ("SharedFilter", "SharedFilter.snapshot")])
+def test_room_for_one_more_is_enough(kind: str, call: str) -> None:
+    run(f"""
+seen = {kind}(window=20_000_000, false_positive_rate=1e-3)
+size = seen.plan().memory_bytes
+assert size > {32 * MEGABYTE}
+allow(size + {16 * MEGABYTE})
+{call}(seen)
+""")
+
+
+def test_no_room_for_many_items() -> None:
+    run(f"""
+seen = Filter(window=1000, false_positive_rate=1e-6)
+allow({64 * MEGABYTE})
+assert "pass them in smaller parts" in refused(lambda: seen.add_many(range(10**13)))
+assert seen.statistics().inserts == 0
+""")
+
+
+def test_no_room_for_the_answers() -> None:
+    """Hashes take 8 bytes for each item, and so does the list. What was not answered was not added."""
+    run(f"""
+seen = Filter(window=1000, false_positive_rate=1e-6)
+allow({48 * MEGABYTE})
+refused(lambda: seen.check_and_add_many(iter(range(4_000_000))))
+assert seen.statistics().inserts == 0
+""")
+
+
+def test_no_room_for_the_hashes_of_an_array() -> None:
+    run(f"""
+import numpy
+seen = Filter(window=1000, false_positive_rate=1e-6)
+texts = numpy.full(4_000_000, "x")
+allow({16 * MEGABYTE})
+assert "pass them in smaller parts" in refused(lambda: seen.add_many(texts))
+assert seen.statistics().inserts == 0
+""")
+
+
+@pytest.mark.parametrize("hint", [0, 3, 2**40, 2**60, 2**63 - 1])
+@pytest.mark.parametrize("kind", [Filter, SharedFilter])
+def test_hints_of_a_length_are_not_believed(kind: type[Filter], hint: int) -> None:
+    class Hinting:
+        def __init__(self) -> None:
+            self.left = 3
+
+        def __iter__(self) -> "Hinting":
+            return self
+
+        def __next__(self) -> int:
+            self.left -= 1
+            if self.left < 0:
+                raise StopIteration
+            return self.left
+
+        def __length_hint__(self) -> int:
+            return hint
+
+    assert new(kind, window=1000, false_positive_rate=1e-6).check_and_add_many(Hinting()) == [False] * 3
