@@ -1,5 +1,6 @@
 //! A window spread over shards: which one an item belongs to, and what each has to keep.
 
+use lately::MAX_WINDOW;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -37,6 +38,11 @@ pub(crate) fn shard_of(item: &Bound<'_, PyAny>, shards: &Bound<'_, PyAny>) -> Py
 #[pyo3(text_signature = "(window, shards)")]
 pub(crate) fn shard_window(window: u64, shards: &Bound<'_, PyAny>) -> PyResult<u64> {
     let count = shard_count(shards)?;
+    if window > MAX_WINDOW {
+        return Err(PyValueError::new_err(format!(
+            "a window of {window} is not possible: the largest is {MAX_WINDOW}; ask for less"
+        )));
+    }
     // Takes a while for some windows.
     Ok(shards.py().detach(|| lately::shard_window(window, count)))
 }

@@ -45,14 +45,9 @@ impl Shared {
         }
     }
 
-    /// The core panics where it finds no memory for the copy, so whether there is any is tried beforehand. (Another thread
-    /// may take it in between; then it is a panic, and Python's `PanicException`.)
     fn snapshot(&self) -> Result<Filter, NoMemory> {
         let bytes = self.memory_bytes;
-        // Given back at once, for the copy to have it.
-        let has_room =
-            usize::try_from(bytes).is_ok_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok());
-        if has_room { Ok(self.filter.snapshot()) } else { Err(NoMemory::ForFilter { bytes }) }
+        self.filter.try_snapshot().map_err(|_| NoMemory::ForFilter { bytes })
     }
 }
 

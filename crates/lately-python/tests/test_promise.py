@@ -131,6 +131,8 @@ def test_keys_are_refused_without_being_shown() -> None:
 
 def test_shards() -> None:
     assert shard_window(1_000_000, 8) == 127_427
+    with pytest.raises(ValueError, match=f"{2**48 + 1}.*the largest is {2**48}"):
+        shard_window(2**48 + 1, 7)
     assert shard_of("x", 1) == 0
     counts = [0] * 7
     for i in range(70_000):

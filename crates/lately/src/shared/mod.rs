@@ -137,7 +137,11 @@ impl SharedFilter {
         self.try_snapshot().unwrap_or_else(|refused| panic!("{refused}"))
     }
 
-    fn try_snapshot(&self) -> Result<Filter, ConfigError> {
+    /// [`snapshot`](Self::snapshot), or an error if the memory for it cannot be had.
+    ///
+    /// # Errors
+    /// If the memory cannot be had.
+    pub fn try_snapshot(&self) -> Result<Filter, ConfigError> {
         let mut copy = Filter::with_dimensions(self.dimensions, self.hash_function)?;
         copy.instructions = self.instructions;
         let mut before = self.progress.generation();
