@@ -1,9 +1,12 @@
 """Planning takes long: who asks for a new promise waits for it, and nobody else does."""
 
 import select
+import signal
+from contextlib import contextmanager
 
 import pytest
 import redis
+from redis.exceptions import TryAgainError
 
 from conftest import eventually, info
 
@@ -90,6 +93,80 @@ def test_who_leaves_while_waiting_harms_nobody(servers):
     eventually(lambda: server.client.info("clients")["blocked_clients"] == 0)
     # Its plan is made and remembered all the same, sooner or later.
     assert server.connect(socket_timeout=300).execute_command("APBF.RESERVE", "hard", *HARD) == b"OK"
+
+
+def pair(servers):
+    primary = servers("--save", "3600 1")
+    replica = servers("--replicaof", "127.0.0.1", primary.port)
+    eventually(lambda: replica.client.info("replication")["master_link_status"] == "up")
+    # It has to have acknowledged something, or nobody waits for it.
+    eventually(lambda: primary.client.info("replication")["slave0"]["state"] == "online")
+    primary.client.set("key", "value")
+    assert primary.client.wait(1, 60_000) == 1
+    return primary, replica
+
+
+@contextmanager
+def lagging(primary, replica):
+    """A replica that lacks the last write."""
+    replica.process.send_signal(signal.SIGSTOP)
+    try:
+        primary.client.set("key", "newer")
+        yield
+    finally:
+        replica.process.send_signal(signal.SIGCONT)
+
+
+def asks_and_waits(server, *command):
+    asking = Conversation(server)
+    asking.send(*command)
+    eventually(lambda: server.client.info("clients")["blocked_clients"] == 1)
+    return asking
+
+
+@pytest.mark.parametrize("command", [
+    ("APBF.RESERVE", "hard", *HARD), ("APBF.INSERT", "hard", "ERROR", 1e-6, "WINDOW", 1_000_000, "SLACK", 0.05, "ITEMS", "a")])
+def test_nothing_is_written_while_writes_are_paused(servers, command):
+    server = servers("--appendonly", "yes")
+    asking = asks_and_waits(server, *command)
+    server.client.execute_command("CLIENT", "PAUSE", 600_000, "WRITE")
+    assert not asking.has_answer(), "the plan was there sooner than the pause"
+    with pytest.raises(TryAgainError, match="writes were paused"):
+        asking.answer()
+    assert server.client.exists("hard") == 0
+    # What writes nothing is answered as ever.
+    assert server.connect().execute_command("APBF.PLAN", 0.003, 12_351)
+    server.client.execute_command("CLIENT", "UNPAUSE")
+    assert server.client.execute_command(*command) in (b"OK", [1]), "the plan is remembered"
+    server.restart()
+    assert info(server.client, "hard")["window"] == 1_000_000
+
+
+def test_nothing_is_written_during_a_failover(servers):
+    primary, replica = pair(servers)
+    with lagging(primary, replica):
+        asking = asks_and_waits(primary, "APBF.RESERVE", "hard", *HARD)
+        primary.client.execute_command("FAILOVER")
+        assert not asking.has_answer(), "the plan was there sooner than the failover"
+        with pytest.raises(TryAgainError, match="writes were paused"):
+            asking.answer()
+    eventually(lambda: replica.client.info("replication")["role"] == "master")
+    assert replica.connect(socket_timeout=300).execute_command("APBF.RESERVE", "hard", *HARD) == b"OK"
+    eventually(lambda: primary.client.exists("hard"))
+    assert primary.digest("hard") == replica.digest("hard")
+
+
+def test_nothing_is_written_while_a_shutdown_waits_for_a_replica(servers):
+    primary, replica = pair(servers)
+    primary.client.config_set("shutdown-timeout", 600)
+    with lagging(primary, replica):
+        asking = asks_and_waits(primary, "APBF.RESERVE", "hard", *HARD)
+        primary.process.terminate()
+        with pytest.raises(TryAgainError, match="writes were paused"):
+            asking.answer()
+    assert primary.process.wait(timeout=60) == 0
+    assert "DB saved on disk" in primary.log()
+    eventually(lambda: replica.client.get("key") == b"newer")
 
 
 @pytest.mark.parametrize("protocol", [2, 3])

@@ -144,7 +144,7 @@ pub(super) extern "C" fn execute<C: Command>(
     let result = guarded(|| C::run(&Call { ctx, words }));
     let failed = || Err(Failure::new("the module failed at this command; the server's log may say why"));
     match result.unwrap_or_else(failed) {
-        Err(Failure::Unplanned(promise)) => super::waiting::run_again_after(ctx, move || {
+        Err(Failure::Unplanned(promise)) => super::waiting::run_again_after::<C>(ctx, move || {
             // A failure is remembered, and the answer when the command is run again.
             let _ = promise.plan();
         }),

@@ -1,11 +1,12 @@
 //! Clients that wait while another thread works, so that the server goes on.
 
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
 use std::ptr;
 use std::thread;
 
 use valkey_module::raw;
 
+use super::call::Command;
 use super::{OK, api, guarded};
 
 /// A client that waits.
@@ -22,9 +23,12 @@ impl Waiting {
 }
 
 /// Makes the client wait until the work is done, and then runs its command again.
-pub(super) fn run_again_after(ctx: *mut raw::RedisModuleCtx, work: impl FnOnce() + Send + 'static) {
+pub(super) fn run_again_after<C: Command>(
+    ctx: *mut raw::RedisModuleCtx,
+    work: impl FnOnce() + Send + 'static,
+) {
     // SAFETY: the context is that of a running command whose client may wait; 0 is for as long as it takes.
-    let client = unsafe { api!(RedisModule_BlockClient(ctx, Some(run_again), None, None, 0)) };
+    let client = unsafe { api!(RedisModule_BlockClient(ctx, Some(run_again::<C>), None, None, 0)) };
     let waiting = Waiting(client);
     thread::spawn(move || {
         guarded(work);
@@ -32,13 +36,30 @@ pub(super) fn run_again_after(ctx: *mut raw::RedisModuleCtx, work: impl FnOnce()
     });
 }
 
+/// The plan is remembered, so a second try is not kept waiting.
+fn try_again(ctx: *mut raw::RedisModuleCtx, message: &CStr) -> c_int {
+    // SAFETY: the context is that of a client to be answered; the server copies the message.
+    unsafe { api!(RedisModule_ReplyWithError(ctx, message.as_ptr())) }
+}
+
 /// What the server calls when the waiting is over. The command is run as any module runs one, so the server looks again
 /// whether the key is still its own: a slot of a cluster may have moved meanwhile. Within, nobody waits a second time.
-extern "C" fn run_again(
+///
+/// Nothing may be written while writes are paused: the server ends when something is. It holds back the commands that
+/// clients send then, but not this, which it let through before.
+extern "C" fn run_again<C: Command>(
     ctx: *mut raw::RedisModuleCtx,
     argv: *mut *mut raw::RedisModuleString,
     argc: c_int,
 ) -> c_int {
+    // SAFETY: takes nothing, and only looks.
+    let are_writes_paused = unsafe { api!(RedisModule_AvoidReplicaTraffic()) } != 0;
+    if are_writes_paused && C::DESCRIPTION.key.is_some() {
+        return try_again(
+            ctx,
+            c"TRYAGAIN writes were paused while the filter was planned: send the command again",
+        );
+    }
     // SAFETY: the server hands over the command's words, the name first. The format: what it replicates is replicated, replies
     // are of the client's version of the protocol, errors are replies, and an array of words follows with its length. The
     // reply is freed once it is passed on.
