@@ -115,7 +115,7 @@ impl Asked {
 }
 
 /// An option may be given once.
-fn put<T>(name: &str, slot: &mut Option<T>, value: T) -> Result<(), Failure> {
+pub(crate) fn put<T>(name: &str, slot: &mut Option<T>, value: T) -> Result<(), Failure> {
     if slot.replace(value).is_some() {
         return Err(Failure::new(format!("{name} is given twice: leave out one")));
     }

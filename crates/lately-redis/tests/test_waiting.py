@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 import redis
-from redis.exceptions import TryAgainError
+from redis.exceptions import MovedError, TryAgainError
 
 from conftest import eventually, info, named
 
@@ -201,6 +201,38 @@ def test_more_plans_at_once_than_are_remembered_are_not_made_again(servers):
     for number, conversation in enumerate(asking):
         assert named(conversation.answer())["window"] == 20_001 + number
     assert used() - one < 4 * one, "the server itself has planned"
+
+
+def test_what_is_no_number_does_not_push_plans_out_of_memory(servers):
+    server = servers()
+    one = seconds_of_one_plan(server)
+    for _ in range(17):
+        for promise in [("nan", 1000), (0.01, 1000, "SLACK", "nan")]:
+            with pytest.raises(redis.ResponseError, match="(?i)'nan'"):
+                server.client.execute_command("APBF.PLAN", *promise)
+    assert seconds_of_one_plan(server) < one / 2, "it was planned again"
+
+
+def test_a_slot_that_moves_while_its_client_waits_is_asked_for_again(servers):
+    first, second = (servers("--cluster-enabled", "yes") for _ in range(2))
+    first.client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
+    first.client.execute_command("CLUSTER", "MEET", "127.0.0.1", second.port)
+    is_whole = lambda server: all(
+        line in server.client.execute_command("CLUSTER", "INFO")
+        for line in (b"cluster_state:ok", b"cluster_slots_assigned:16384", b"cluster_known_nodes:2"))
+    eventually(lambda: is_whole(first) and is_whole(second))
+    slot = first.client.execute_command("CLUSTER", "KEYSLOT", "hard")
+    target = second.client.execute_command("CLUSTER", "MYID")
+    asking = asks_and_waits(first, "APBF.RESERVE", "hard", *HARD)
+    for server in (second, first):
+        server.client.execute_command("CLUSTER", "SETSLOT", slot, "NODE", target)
+    assert not asking.has_answer(), "the plan was there sooner than the slot was gone"
+    with pytest.raises(TryAgainError, match="the slot moved.*: send the command again"):
+        asking.answer()
+    asking.send("APBF.RESERVE", "hard", *HARD)
+    with pytest.raises(MovedError, match=str(second.port)):
+        asking.answer()
+    assert second.connect(socket_timeout=300).execute_command("APBF.RESERVE", "hard", *HARD) == b"OK"
 
 
 def pair(servers):
