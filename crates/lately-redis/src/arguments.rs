@@ -65,10 +65,10 @@ where
     })
 }
 
-/// What it may be is for the library to say.
+/// What it may be is for the library to say. But NaN is no number, and a promise with one would not be equal to itself.
 pub(crate) fn real(name: &str, text: &[u8]) -> Result<f64, Failure> {
     let parsed = str::from_utf8(text).ok().and_then(|text| text.parse().ok());
-    parsed.ok_or_else(|| {
+    parsed.filter(|number: &f64| !number.is_nan()).ok_or_else(|| {
         Failure::new(format!("{name} is '{}', but has to be a number like 0.001", shown(text)))
     })
 }
@@ -126,7 +126,9 @@ mod tests {
                 format!("ERR SPAN is '{shown}', but has to be a whole number from 1 to 18446744073709551615")
             );
         }
-        assert!(message(real("SLACK", b"much")).contains("'much'"));
+        for text in ["much", "nan", "-NaN", ""] {
+            assert!(message(real("SLACK", text.as_bytes())).contains(&format!("'{text}'")), "{text}");
+        }
     }
 
     #[test]

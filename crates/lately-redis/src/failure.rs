@@ -15,6 +15,8 @@ pub(crate) enum Failure {
     WrongType,
     /// Names the argument, the limit and the remedy.
     Refused(String),
+    /// Not now, for a reason that passes. Clients of a cluster know the word, and send the command again by themselves.
+    TryAgain(String),
     /// Not now: this is to be planned first, and then the command to be run again.
     Unplanned(Promise),
 }
@@ -41,6 +43,7 @@ impl fmt::Display for Failure {
                 f.write_str("WRONGTYPE Operation against a key holding the wrong kind of value")
             }
             Self::Refused(message) => write!(f, "ERR {message}"),
+            Self::TryAgain(message) => write!(f, "TRYAGAIN {message}"),
             Self::Unplanned(_) => f.write_str("ERR the filter is not planned yet: try again"),
         }
     }

@@ -12,6 +12,7 @@ mod data_type;
 mod failure;
 mod info;
 mod promise;
+mod queue;
 mod replication;
 mod server;
 mod value;

@@ -1,5 +1,6 @@
 //! What a user asks of a filter, and the plan that keeps it.
 
+use std::cell::RefCell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -14,12 +15,17 @@ use crate::value::Value;
 /// Promises whose plans are remembered: planning takes longer than anything else here.
 const REMEMBERED: usize = 16;
 
-/// The last promises asked for, and their plans or why there is none.
-static PLANS: Mutex<Vec<(Promise, Result<Plan, Failure>)>> = Mutex::new(Vec::new());
+/// The last promises asked for.
+static PLANS: Mutex<Vec<Planned>> = Mutex::new(Vec::new());
 
 /// A panic leaves the list whole.
-fn plans() -> MutexGuard<'static, Vec<(Promise, Result<Plan, Failure>)>> {
+fn plans() -> MutexGuard<'static, Vec<Planned>> {
     PLANS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+thread_local! {
+    /// What the command that runs has waited for.
+    static AT_HAND: RefCell<Option<Planned>> = const { RefCell::new(None) };
 }
 
 /// What was asked for, option by option; the configs say the rest.
@@ -109,7 +115,7 @@ impl Asked {
 }
 
 /// An option may be given once.
-fn put<T>(name: &str, slot: &mut Option<T>, value: T) -> Result<(), Failure> {
+pub(crate) fn put<T>(name: &str, slot: &mut Option<T>, value: T) -> Result<(), Failure> {
     if slot.replace(value).is_some() {
         return Err(Failure::new(format!("{name} is given twice: leave out one")));
     }
@@ -170,16 +176,22 @@ impl Promise {
             let plan = self.builder().plan().map_err(Failure::from);
             let mut plans = plans();
             plans.truncate(REMEMBERED - 1);
-            plans.insert(0, (*self, plan.clone()));
+            plans.insert(0, Planned { promise: *self, plan: plan.clone() });
             plan
         })
     }
 
     fn remembered(&self) -> Option<Result<Plan, Failure>> {
+        let at_hand = AT_HAND.with_borrow(|planned| {
+            planned.as_ref().filter(|planned| planned.promise == *self).map(|planned| planned.plan.clone())
+        });
+        if at_hand.is_some() {
+            return at_hand;
+        }
         let mut plans = plans();
-        let place = plans.iter().position(|(promise, _)| promise == self)?;
+        let place = plans.iter().position(|planned| planned.promise == *self)?;
         plans[..=place].rotate_right(1);
-        Some(plans[0].1.clone())
+        Some(plans[0].plan.clone())
     }
 
     fn builder(&self) -> Builder {
@@ -201,6 +213,23 @@ impl Promise {
             builder = builder.shape(k, l);
         }
         builder
+    }
+}
+
+/// A promise, and its plan or why there is none.
+#[derive(Clone, Debug)]
+pub(crate) struct Planned {
+    pub(crate) promise: Promise,
+    pub(crate) plan: Result<Plan, Failure>,
+}
+
+impl Planned {
+    /// Within the work the plan is known, however many others were made since, so who has waited for it does not plan again.
+    pub(crate) fn at_hand<T>(&self, work: impl FnOnce() -> T) -> T {
+        AT_HAND.set(Some(self.clone()));
+        let result = work();
+        AT_HAND.set(None);
+        result
     }
 }
 

@@ -1,11 +1,17 @@
 """Planning takes long: who asks for a new promise waits for it, and nobody else does."""
 
+import os
+import pathlib
+import resource
 import select
+import signal
+from contextlib import contextmanager
 
 import pytest
 import redis
+from redis.exceptions import MovedError, TryAgainError
 
-from conftest import eventually, info
+from conftest import eventually, info, named
 
 # Seconds of planning, on any machine: a small rate and very little slack.
 HARD = (1e-6, 1_000_000, "SLACK", 0.05)
@@ -28,6 +34,37 @@ class Conversation:
 
     def close(self):
         self.connection.disconnect()
+
+
+def hard(number):
+    """One of many that take as long."""
+    return 1e-6, 1_000_000 + number, "SLACK", 0.05
+
+
+def threads_of(server):
+    return len(os.listdir(f"/proc/{server.process.pid}/task"))
+
+
+def processor_seconds(server):
+    """What the server has used, all its threads together: other work on the machine does not count."""
+    fields = pathlib.Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def seconds_of_one_plan(server):
+    before = processor_seconds(server)
+    server.connect(socket_timeout=300).execute_command("APBF.PLAN", *hard(-1))
+    return processor_seconds(server) - before
+
+
+def ask(server, promises):
+    """Everybody on a connection of their own, until all wait or are answered."""
+    asking = [Conversation(server) for _ in promises]
+    for conversation, promise in zip(asking, promises):
+        conversation.send("APBF.PLAN", *promise)
+    waiting = lambda: server.client.info("clients")["blocked_clients"]
+    eventually(lambda: waiting() + sum(conversation.has_answer() for conversation in asking) >= len(asking))
+    return asking
 
 
 def test_others_are_answered_while_a_promise_is_planned(servers):
@@ -88,8 +125,188 @@ def test_who_leaves_while_waiting_harms_nobody(servers):
     eventually(lambda: server.client.info("clients")["blocked_clients"] == 1)
     asking.close()
     eventually(lambda: server.client.info("clients")["blocked_clients"] == 0)
-    # Its plan is made and remembered all the same, sooner or later.
+    # What was begun is finished and remembered.
     assert server.connect(socket_timeout=300).execute_command("APBF.RESERVE", "hard", *HARD) == b"OK"
+
+
+def test_one_thread_plans_for_all(servers):
+    server = servers()
+    seconds_of_one_plan(server)
+    before = threads_of(server)
+    asking = ask(server, [hard(number) for number in range(30)])
+    assert threads_of(server) == before
+    assert len(asking[0].answer()) > 10
+
+
+def test_what_many_ask_for_at_the_same_time_is_planned_once(servers):
+    server = servers()
+    one = seconds_of_one_plan(server)
+    before = processor_seconds(server)
+    asking = ask(server, [HARD] * 20)
+    assert len({tuple(map(str, conversation.answer())) for conversation in asking}) == 1
+    assert processor_seconds(server) - before < 5 * one
+
+
+def test_what_nobody_waits_for_any_more_is_not_planned(servers):
+    server = servers()
+    one = seconds_of_one_plan(server)
+    before = processor_seconds(server)
+    for conversation in ask(server, [hard(number) for number in range(20)]):
+        conversation.close()
+    eventually(lambda: server.client.info("clients")["blocked_clients"] == 0)
+    assert len(server.connect(socket_timeout=300).execute_command("APBF.PLAN", *HARD)) > 10
+    assert processor_seconds(server) - before < 5 * one
+
+
+def test_the_queue_has_an_end(servers):
+    server = servers()
+    # One is being planned, 256 wait, and a slow machine may be done with some before all have asked.
+    asking = ask(server, [hard(number) for number in range(264)])
+    with pytest.raises(TryAgainError, match="256 other promises wait to be planned, and at most 256 may: send the command again"):
+        asking[-1].answer()
+    assert server.client.execute_command("APBF.ADD", "f", "a") == 1, "the default is planned"
+    again = ask(server, [hard(200)])[0]
+    assert not again.has_answer(), "what is in the queue already may be waited for"
+    for conversation in asking:
+        conversation.close()
+    assert len(again.answer()) > 10
+    assert len(server.client.execute_command("APBF.PLAN", 0.003, 12_352)) > 10
+
+
+def test_a_thread_that_cannot_be_started_is_an_error_and_not_the_end(servers):
+    server = servers()
+    pid = server.process.pid
+    pages = int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[0])
+    limits = resource.prlimit(pid, resource.RLIMIT_AS)
+    # Less than a thread's stack.
+    resource.prlimit(pid, resource.RLIMIT_AS, (pages * resource.getpagesize() + 1_500_000, limits[1]))
+    with pytest.raises(redis.ResponseError, match="the thread that plans cannot be started .*: allow the server more"):
+        server.client.execute_command("APBF.PLAN", 0.003, 12_353)
+    resource.prlimit(pid, resource.RLIMIT_AS, limits)
+    assert len(server.client.execute_command("APBF.PLAN", 0.003, 12_353)) > 10
+
+
+def test_more_plans_at_once_than_are_remembered_are_not_made_again(servers):
+    """The server is held up until all are made, and then answers everybody."""
+    server = servers()
+    in_a_row = server.client.pipeline(transaction=True).execute_command("APBF.PLAN", 0.003, 20_000)
+    in_a_row.execute()
+    used = lambda: server.client.info("commandstats")["cmdstat_apbf.plan"]["usec"]
+    one = used()
+    sleeping = Conversation(server)
+    asking = [Conversation(server) for _ in range(40)]
+    for number, conversation in enumerate(asking):
+        conversation.send("APBF.PLAN", 0.003, 20_001 + number)
+    sleeping.send("DEBUG", "SLEEP", 60 * one / 1e6)
+    for number, conversation in enumerate(asking):
+        assert named(conversation.answer())["window"] == 20_001 + number
+    assert used() - one < 4 * one, "the server itself has planned"
+
+
+def test_what_is_no_number_does_not_push_plans_out_of_memory(servers):
+    server = servers()
+    one = seconds_of_one_plan(server)
+    for _ in range(17):
+        for promise in [("nan", 1000), (0.01, 1000, "SLACK", "nan")]:
+            with pytest.raises(redis.ResponseError, match="(?i)'nan'"):
+                server.client.execute_command("APBF.PLAN", *promise)
+    assert seconds_of_one_plan(server) < one / 2, "it was planned again"
+
+
+def test_a_slot_that_moves_while_its_client_waits_is_asked_for_again(servers):
+    first, second = (servers("--cluster-enabled", "yes") for _ in range(2))
+    first.client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
+    first.client.execute_command("CLUSTER", "MEET", "127.0.0.1", second.port)
+    is_whole = lambda server: all(
+        line in server.client.execute_command("CLUSTER", "INFO")
+        for line in (b"cluster_state:ok", b"cluster_slots_assigned:16384", b"cluster_known_nodes:2"))
+    eventually(lambda: is_whole(first) and is_whole(second))
+    slot = first.client.execute_command("CLUSTER", "KEYSLOT", "hard")
+    target = second.client.execute_command("CLUSTER", "MYID")
+    asking = asks_and_waits(first, "APBF.RESERVE", "hard", *HARD)
+    for server in (second, first):
+        server.client.execute_command("CLUSTER", "SETSLOT", slot, "NODE", target)
+    assert not asking.has_answer(), "the plan was there sooner than the slot was gone"
+    with pytest.raises(TryAgainError, match="the slot moved.*: send the command again"):
+        asking.answer()
+    asking.send("APBF.RESERVE", "hard", *HARD)
+    with pytest.raises(MovedError, match=str(second.port)):
+        asking.answer()
+    assert second.connect(socket_timeout=300).execute_command("APBF.RESERVE", "hard", *HARD) == b"OK"
+
+
+def pair(servers):
+    primary = servers("--save", "3600 1")
+    replica = servers("--replicaof", "127.0.0.1", primary.port)
+    eventually(lambda: replica.client.info("replication")["master_link_status"] == "up")
+    # It has to have acknowledged something, or nobody waits for it.
+    eventually(lambda: primary.client.info("replication")["slave0"]["state"] == "online")
+    primary.client.set("key", "value")
+    assert primary.client.wait(1, 60_000) == 1
+    return primary, replica
+
+
+@contextmanager
+def lagging(primary, replica):
+    """A replica that lacks the last write."""
+    replica.process.send_signal(signal.SIGSTOP)
+    try:
+        primary.client.set("key", "newer")
+        yield
+    finally:
+        replica.process.send_signal(signal.SIGCONT)
+
+
+def asks_and_waits(server, *command):
+    asking = Conversation(server)
+    asking.send(*command)
+    eventually(lambda: server.client.info("clients")["blocked_clients"] == 1)
+    return asking
+
+
+@pytest.mark.parametrize("command", [
+    ("APBF.RESERVE", "hard", *HARD), ("APBF.INSERT", "hard", "ERROR", 1e-6, "WINDOW", 1_000_000, "SLACK", 0.05, "ITEMS", "a")])
+def test_nothing_is_written_while_writes_are_paused(servers, command):
+    server = servers("--appendonly", "yes")
+    asking = asks_and_waits(server, *command)
+    server.client.execute_command("CLIENT", "PAUSE", 600_000, "WRITE")
+    assert not asking.has_answer(), "the plan was there sooner than the pause"
+    with pytest.raises(TryAgainError, match="writes were paused"):
+        asking.answer()
+    assert server.client.exists("hard") == 0
+    # What writes nothing is answered as ever.
+    assert server.connect().execute_command("APBF.PLAN", 0.003, 12_351)
+    server.client.execute_command("CLIENT", "UNPAUSE")
+    assert server.client.execute_command(*command) in (b"OK", [1]), "the plan is remembered"
+    server.restart()
+    assert info(server.client, "hard")["window"] == 1_000_000
+
+
+def test_nothing_is_written_during_a_failover(servers):
+    primary, replica = pair(servers)
+    with lagging(primary, replica):
+        asking = asks_and_waits(primary, "APBF.RESERVE", "hard", *HARD)
+        primary.client.execute_command("FAILOVER")
+        assert not asking.has_answer(), "the plan was there sooner than the failover"
+        with pytest.raises(TryAgainError, match="writes were paused"):
+            asking.answer()
+    eventually(lambda: replica.client.info("replication")["role"] == "master")
+    assert replica.connect(socket_timeout=300).execute_command("APBF.RESERVE", "hard", *HARD) == b"OK"
+    eventually(lambda: primary.client.exists("hard"))
+    assert primary.digest("hard") == replica.digest("hard")
+
+
+def test_nothing_is_written_while_a_shutdown_waits_for_a_replica(servers):
+    primary, replica = pair(servers)
+    primary.client.config_set("shutdown-timeout", 600)
+    with lagging(primary, replica):
+        asking = asks_and_waits(primary, "APBF.RESERVE", "hard", *HARD)
+        primary.process.terminate()
+        with pytest.raises(TryAgainError, match="writes were paused"):
+            asking.answer()
+    assert primary.process.wait(timeout=60) == 0
+    assert "DB saved on disk" in primary.log()
+    eventually(lambda: replica.client.get("key") == b"newer")
 
 
 @pytest.mark.parametrize("protocol", [2, 3])

@@ -6,7 +6,7 @@ use super::OPTIONS;
 use super::add::Addition;
 use crate::arguments::{Arguments, shown};
 use crate::failure::Failure;
-use crate::promise::Asked;
+use crate::promise::{Asked, put};
 use crate::replication::Refresh;
 use crate::server::{Argument, Call, Command, Description, KeyUse, Parameter, Reply};
 
@@ -58,8 +58,10 @@ impl<'a> Wanted<'a> {
         while let Some(word) = arguments.next() {
             let word = word.as_ref();
             match word.to_ascii_uppercase().as_slice() {
-                b"ERROR" => wanted.asked.error_rate = Some(arguments.real("ERROR")?),
-                b"WINDOW" => wanted.asked.window = Some(arguments.number("WINDOW", 1..=MAX_WINDOW)?),
+                b"ERROR" => put("ERROR", &mut wanted.asked.error_rate, arguments.real("ERROR")?)?,
+                b"WINDOW" => {
+                    put("WINDOW", &mut wanted.asked.window, arguments.number("WINDOW", 1..=MAX_WINDOW)?)?;
+                }
                 b"NX" => wanted.refresh = Refresh::First,
                 b"NOCREATE" => wanted.may_create = false,
                 b"ITEMS" => wanted.items = arguments.rest(),

@@ -144,10 +144,11 @@ pub(super) extern "C" fn execute<C: Command>(
     let result = guarded(|| C::run(&Call { ctx, words }));
     let failed = || Err(Failure::new("the module failed at this command; the server's log may say why"));
     match result.unwrap_or_else(failed) {
-        Err(Failure::Unplanned(promise)) => super::waiting::run_again_after(ctx, move || {
-            // A failure is remembered, and the answer when the command is run again.
-            let _ = promise.plan();
-        }),
+        Err(Failure::Unplanned(promise)) => {
+            if let Err(failure) = super::waiting::run_again_after::<C>(ctx, promise) {
+                super::reply::send(ctx, Err(failure));
+            }
+        }
         result => super::reply::send(ctx, result),
     }
     OK
