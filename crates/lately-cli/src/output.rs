@@ -138,8 +138,7 @@ fn write_all(mut file: &File, mut bytes: &[u8]) -> io::Result<()> {
 
 /// Prints a command's whole answer.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    let mut output = io::stdout().lock();
-    let written = output.write_all(text.as_bytes()).and_then(|()| output.flush());
+    let written = standard_output().and_then(|output| write_all(&output, text.as_bytes()));
     written.map_err(|error| Failure::writing(STANDARD_OUTPUT, &error))
 }
 

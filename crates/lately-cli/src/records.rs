@@ -1,8 +1,9 @@
 //! Where one record ends and the next begins.
 
-use crate::keys::BYTE_ORDER_MARK;
 use memchr::{memchr, memchr_iter, memchr2};
 use wide::{CmpEq as _, i8x16};
+
+use crate::keys::BYTE_ORDER_MARK;
 
 /// Appends where records end that begin at `from`, until at least `most` ends are found or none is left. As much at a time
 /// as fits a word of bits: records are short, and a search that starts anew for each takes twice as long.

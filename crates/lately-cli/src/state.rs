@@ -208,6 +208,7 @@ mod tests {
     }
 
     /// The system complains of lost output once: the save after that would know of records that nobody has.
+    #[cfg(unix)]
     #[test]
     fn output_that_cannot_be_made_durable_ends_it_all() {
         let (directory, mut state, filter) = state_and_filter("lost");

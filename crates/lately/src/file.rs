@@ -97,7 +97,7 @@ pub struct PendingSave {
 impl PendingSave {
     fn create(path: &Path) -> io::Result<Self> {
         let target = Self::target_of(path);
-        let existing = fs::metadata(&target).ok();
+        let existing = fs::symlink_metadata(&target).ok();
         if existing.as_ref().is_some_and(|existing| !existing.is_file()) {
             let problem = "is no file, and a save would replace it by one; name another path";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
@@ -221,13 +221,14 @@ fn new_private_file() -> OpenOptions {
     options
 }
 
-/// A file that changes hands at a save would be out of its owner's reach. Only the system's administrator may give one away, and
-/// others need not.
+/// A file that changes hands at a save would be out of its owner's reach. Only the system's administrator may give one away;
+/// others may keep it in its group, if they are in it.
 fn keep_owner(file: &File, existing: &fs::Metadata) {
     #[cfg(unix)]
     {
         use std::os::unix::fs::{MetadataExt as _, fchown};
-        let _ = fchown(file, Some(existing.uid()), Some(existing.gid()));
+        let _ = fchown(file, Some(existing.uid()), Some(existing.gid()))
+            .or_else(|_| fchown(file, None, Some(existing.gid())));
     }
     #[cfg(not(unix))]
     let _ = (file, existing);

@@ -29,6 +29,8 @@ class Client(Protocol):
 
     def pipeline(self, transaction: bool = ...) -> Any: ...
 
+    def execute_command(self, *args: Any) -> Any: ...
+
 
 class ShardedFilter:
     """A sliding window that is spread over N keys, so that all servers of a cluster share the work.
@@ -133,7 +135,8 @@ class ShardedFilter:
         return self.check_or_add_many([item])[0]
 
     def add_many(self, items: Iterable[Item]) -> None:
-        """add for each of many items. All shards are asked at once; if one fails, others may have been added to."""
+        """add for each of many items. Shards are asked at the same time, those of a cluster up to eight; if one fails, others may
+        have been added to."""
         self._ask(items, ("APBF.INSERT",), ("NOCREATE", "ITEMS"))
 
     def contains_many(self, items: Iterable[Item]) -> list[bool]:
@@ -198,13 +201,13 @@ class ShardedFilter:
 
     def _ask(self, items: Iterable[Item], command: tuple[str, ...], words: tuple[str, ...]) -> list[bool]:
         groups = grouped(items, self._shards)
-        commands: dict[int, list[tuple[str | bytes, ...]]] = {}
+        commands: list[list[tuple[str | bytes, ...]]] = []
         for shard, group in groups.items():
             batches = range(0, len(group.items), ITEMS_PER_COMMAND)
             key = self.keys[shard]
-            commands[shard] = [(*command, key, *words, *group.items[first : first + ITEMS_PER_COMMAND]) for first in batches]
+            commands.append([(*command, key, *words, *group.items[first : first + ITEMS_PER_COMMAND]) for first in batches])
         answers = [False] * sum(len(group.items) for group in groups.values())
-        for group, replies in zip(groups.values(), self._send(list(commands.values())), strict=True):
+        for group, replies in zip(groups.values(), self._send(commands), strict=True):
             for position, answer in zip(group.positions, (answer for reply in replies for answer in reply), strict=True):
                 answers[position] = bool(answer)
         return answers
@@ -215,7 +218,7 @@ class ShardedFilter:
             # The clients' pipelines for clusters send a command again when the connection is lost, however they
             # are built (redis-py 8.1, `_send_cluster_commands`); their single commands do as they are told.
             def send(commands: list[tuple[str | bytes, ...]]) -> list[Any]:
-                return [self._client.execute_command(*command) for command in commands]  # type: ignore[attr-defined]
+                return [self._client.execute_command(*command) for command in commands]
 
             if len(shards) < 2:
                 return [send(commands) for commands in shards]

@@ -26,8 +26,14 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    /// Among segments that match with these probabilities. `until` is for the answer's own use, and has one place more than
-    /// there are segments.
+    /// Among segments that match with these probabilities. `until` is for the answer's own use, and has at least one place more
+    /// than there are segments. With R(j) the chance of a run among the first j, which match with r(1) to r(j):
+    ///
+    /// ```text
+    /// R(j) = 0                                                                for j < k
+    /// R(k) = r(1) ... r(k)
+    /// R(j) = R(j-1) + (1 - R(j-k-1)) (1 - r(j-k)) r(j-k+1) ... r(j)           otherwise
+    /// ```
     ///
     /// The first run ends at a segment if it and the k - 1 before match, the one before those does not, and no run ended until
     /// then. The same as the paper's recurrence (section 4.3), which has a term for every length of a run that may go on; a test

@@ -336,7 +336,7 @@ fn with_slack(
     let Some(slack_of_any) = with_any.iter().map(Dimensions::npws).min_by(f64::total_cmp) else {
         return Err(ConfigError::TooLarge { window: window.items() });
     };
-    // Sizes hardly change the slack of an explicit shape, and large ones take long to size.
+    // An explicit shape's slack hardly depends on its size (some percent), and large shapes take long to size.
     if let (Some(slack), true) = (asked, explicit_shape) {
         return Err(request.slack_unreachable(slack, slack_of_any));
     }

@@ -26,7 +26,7 @@ pub(super) fn worst_rate(shape: &Shape, items_per_generation: u64, cells: u64) -
         match_probability(&shape.segment, load * share, Cells::Exactly(cells))
     };
     let full = at_age(k);
-    // `run_probability` goes from the oldest to the newest; the oldest l segments are all full.
+    // The oldest l segments are all full.
     let ages = (0..shape.segments()).map(|age| if age + 1 < k { at_age(age) } else { full });
     (run_probability(k, ages) + hash_collisions(shape, items_per_generation)).min(1.0)
 }
