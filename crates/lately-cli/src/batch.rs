@@ -73,8 +73,8 @@ impl Batch {
         self.filled = end;
     }
 
-    /// Where to read to: there is always room for a good part of a block. Never for much more, however long a record there was: what is
-    /// beyond a full batch is copied to the next one.
+    /// Where to read to: there is always room for a good part of a block. Never for more than one, however long a record there
+    /// was: what is beyond a full batch is copied to the next one.
     pub(crate) fn room(&mut self) -> &mut [u8] {
         if self.buffer.len() - self.filled < BLOCK_BYTES / 4 {
             self.buffer.resize(2 * self.buffer.len(), 0);

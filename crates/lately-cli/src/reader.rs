@@ -88,13 +88,16 @@ impl Ending {
     /// if it is wanted meanwhile, to no avail.
     fn wait<T>(&self, work: impl FnOnce() -> T) -> Result<T, HungUp> {
         self.is_waiting.store(true, Ordering::SeqCst);
-        let result = (!self.is_wanted.load(Ordering::SeqCst)).then(work);
+        if self.is_wanted.load(Ordering::SeqCst) {
+            return Err(HungUp);
+        }
+        let result = work();
         self.is_waiting.store(false, Ordering::SeqCst);
         if self.is_wanted.load(Ordering::SeqCst) {
             self.is_waiting.store(true, Ordering::SeqCst);
             return Err(HungUp);
         }
-        result.ok_or(HungUp)
+        Ok(result)
     }
 }
 

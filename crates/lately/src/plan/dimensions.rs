@@ -65,8 +65,7 @@ impl Dimensions {
 
     /// The false positive rate of its profile, and hash collisions.
     pub(super) fn worst_rate_of(&self, profile: &Profile) -> f64 {
-        let by_chance = profile.false_positive_rate();
-        (by_chance + sizing::hash_collisions(&self.shape, self.items_per_generation)).min(1.0)
+        sizing::with_hash_collisions(profile.false_positive_rate(), &self.shape, self.items_per_generation)
     }
 
     pub(super) fn npws(&self) -> f64 {

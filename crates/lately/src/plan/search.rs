@@ -332,19 +332,22 @@ fn with_slack(
     if !found.is_empty() {
         return Ok(found);
     }
+    let least_slack = |found: &[Dimensions]| found.iter().map(Dimensions::npws).min_by(f64::total_cmp);
     let with_any = search(f64::INFINITY)?;
-    let Some(slack_of_any) = with_any.iter().map(Dimensions::npws).min_by(f64::total_cmp) else {
+    if with_any.is_empty() {
         return Err(ConfigError::TooLarge { window: window.items() });
-    };
+    }
     // An explicit shape's slack hardly depends on its size (some percent), and large shapes take long to size.
-    if let (Some(slack), true) = (asked, explicit_shape) {
-        return Err(request.slack_unreachable(slack, slack_of_any));
+    if let (Some(slack), true) = (asked, explicit_shape)
+        && let Some(least) = least_slack(&with_any)
+    {
+        return Err(request.slack_unreachable(slack, least));
     }
     // What can be reached? Also the answer, where no slack was asked for.
     let mut relaxed = first.max(1.0 / f64::from(MAX_SEGMENTS));
     loop {
         let found = search(relaxed)?;
-        if let Some(least) = found.iter().map(Dimensions::npws).min_by(f64::total_cmp) {
+        if let Some(least) = least_slack(&found) {
             return match asked {
                 Some(slack) => Err(request.slack_unreachable(slack, least)),
                 None => Ok(found),

@@ -16,6 +16,11 @@ pub(super) fn hash_collisions(shape: &Shape, items_per_generation: u64) -> f64 {
     f64::from(shape.segments()) * items_per_generation as f64 / TWO_POW_64
 }
 
+/// A rate by chance, and what hashes confuse besides.
+pub(super) fn with_hash_collisions(by_chance: f64, shape: &Shape, items_per_generation: u64) -> f64 {
+    (by_chance + hash_collisions(shape, items_per_generation)).min(1.0)
+}
+
 /// Slices and blocks: the false positive rate just before a shift. `Profile::exact(..).false_positive_rate()` and hash collisions,
 /// without making the profile, because the search asks for it thousands of times.
 pub(super) fn worst_rate(shape: &Shape, items_per_generation: u64, cells: u64) -> f64 {
@@ -28,7 +33,7 @@ pub(super) fn worst_rate(shape: &Shape, items_per_generation: u64, cells: u64) -
     let full = at_age(k);
     // The oldest l segments are all full.
     let ages = (0..shape.segments()).map(|age| if age + 1 < k { at_age(age) } else { full });
-    (run_probability(k, ages) + hash_collisions(shape, items_per_generation)).min(1.0)
+    with_hash_collisions(run_probability(k, ages), shape, items_per_generation)
 }
 
 /// The least number of cells at which the shape keeps the rate, to one part in 10^4, or `None` if `most` are not
