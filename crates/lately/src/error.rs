@@ -234,7 +234,7 @@ pub enum SnapshotError {
         "the snapshot's field `{field}` has the value {value}, which no filter has; the snapshot is damaged or was not written by this software"
     )]
     Field {
-        /// Its name in FORMAT.md.
+        /// Its name in docs/format.md.
         field: &'static str,
         /// What it says.
         value: u64,

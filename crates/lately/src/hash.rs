@@ -1,7 +1,7 @@
 //! Item bytes to one 64-bit hash, and that hash to as many positions as a filter needs.
 //!
 //! Everything here is part of the format: a change of any constant changes every filter, and the golden tests
-//! fail. See FORMAT.md, "Hashing".
+//! fail. See docs/format.md, "Hashing".
 
 use core::fmt;
 use core::hash::Hasher as _;

@@ -117,6 +117,6 @@ pub use window::{Overload, Window};
 mod documents {
     #[doc = include_str!("../../../README.md")]
     struct Readme;
-    #[doc = include_str!("../../../CHOOSING.md")]
+    #[doc = include_str!("../../../docs/choosing.md")]
     struct Choosing;
 }

@@ -1,4 +1,4 @@
-//! A filter as bytes, and back. FORMAT.md describes the format field by field; this file is its only code.
+//! A filter as bytes, and back. docs/format.md describes the format field by field; this file is its only code.
 //!
 //! Decoding trusts nothing: lengths are checked before anything is allocated, every field before it is used, and the
 //! checksum before a filter is handed out.

@@ -1,4 +1,4 @@
-//! FORMAT.md, followed by hand: offsets, hashing and bit positions written down a second time, from the document
+//! docs/format.md, followed by hand: offsets, hashing and bit positions written down a second time, from the document
 //! alone. If this file and the crate disagree, one of them has changed the format.
 
 mod common;

@@ -1,7 +1,7 @@
 //! What a filter promises, computed: pure probability, no bits.
 //!
 //! Two models live here. The *paper* model reproduces the printed tables, linear fill gradient included. The *exact*
-//! model uses the true expected fill, and is the one that sizing, planning and every promise rest on; THEORY.md
+//! model uses the true expected fill, and is the one that sizing, planning and every promise rest on; docs/theory.md
 //! derives both and lists where they differ. Everything that follows from the segments' match probabilities (false
 //! positive rate, accesses, slack) is computed by [`Profile`] for any list of them.
 //!

@@ -2,7 +2,7 @@
 //!
 //! The searched space of slices and blocks: every k up to 16 and 8; l from the least that the slack allows, every
 //! value at first and then in growing steps, until memory only grows; for slices the b near the best (the rate decides
-//! how many bits an item must match, k * b), for blocks every B and b in reach; the load is free. THEORY.md, "The
+//! how many bits an item must match, k * b), for blocks every B and b in reach; the load is free. docs/theory.md, "The
 //! planner", says why that is enough, and `tests/planner.rs` checks it against a plain grid.
 
 use alloc::vec;
