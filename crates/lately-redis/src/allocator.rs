@@ -7,7 +7,7 @@ use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
 use std::ptr;
 
-use valkey_module::raw;
+use crate::server::raw;
 
 /// What a server's allocator aligns to, whichever it was built with.
 const ALIGNMENT: usize = 16;
@@ -44,7 +44,7 @@ fn count(bytes: isize) {
 /// `pointer` comes from the server's allocator.
 unsafe fn size_of_block(pointer: *mut u8) -> isize {
     // SAFETY: the function was set when the module was loaded, and the pointer is the server's.
-    unsafe { raw::RedisModule_MallocSize.map_or(0, |size| size(pointer.cast()).cast_signed()) }
+    unsafe { raw::MallocSize.get().map_or(0, |size| size(pointer.cast()).cast_signed()) }
 }
 
 /// A block of `size` bytes; null if it is large and refused.
@@ -54,7 +54,7 @@ unsafe fn size_of_block(pointer: *mut u8) -> isize {
 unsafe fn allocate(size: usize, zeroed: bool) -> *mut u8 {
     // SAFETY: the functions are set when the module is loaded, before anything is allocated.
     let block: *mut u8 = unsafe {
-        match (raw::RedisModule_TryAlloc, raw::RedisModule_Calloc, raw::RedisModule_Alloc) {
+        match (raw::TryAlloc.get(), raw::Calloc.get(), raw::Alloc.get()) {
             (_, Some(calloc), _) if zeroed => calloc(1, size).cast(),
             (Some(try_alloc), ..) if size >= LARGE => try_alloc(size).cast(),
             (.., Some(alloc)) => alloc(size).cast(),
@@ -74,7 +74,7 @@ unsafe fn free(block: *mut u8) {
     // SAFETY: as the caller promises.
     unsafe {
         count(-size_of_block(block));
-        if let Some(free) = raw::RedisModule_Free {
+        if let Some(free) = raw::Free.get() {
             free(block.cast());
         }
     }

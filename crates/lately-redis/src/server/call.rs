@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_int};
 use std::slice;
 
-use valkey_module::raw;
+use super::raw;
 
 use super::{Description, OK, Reply, api, guarded};
 use crate::failure::Failure;
@@ -17,14 +17,14 @@ pub(crate) trait Command {
 
 /// An argument: any bytes.
 #[repr(transparent)]
-pub(crate) struct Argument(pub(super) *mut raw::RedisModuleString);
+pub(crate) struct Argument(pub(super) *mut raw::String);
 
 impl AsRef<[u8]> for Argument {
     fn as_ref(&self) -> &[u8] {
         let mut len = 0;
         // SAFETY: a string of the server's, which lives as long as the call that borrows it; its bytes do not move.
         unsafe {
-            let bytes = api!(RedisModule_StringPtrLen(self.0, &raw mut len));
+            let bytes = api!(StringPtrLen(self.0, &raw mut len));
             slice::from_raw_parts(bytes.cast(), len)
         }
     }
@@ -32,7 +32,7 @@ impl AsRef<[u8]> for Argument {
 
 /// A running command: its arguments, and what the server does for it.
 pub(crate) struct Call<'a> {
-    pub(super) ctx: *mut raw::RedisModuleCtx,
+    pub(super) ctx: *mut raw::Ctx,
     /// The command's name and its arguments.
     words: &'a [Argument],
 }
@@ -57,39 +57,30 @@ impl<'a> Call<'a> {
     /// Whether a primary or the append-only file sends this, which has happened already, and not a client.
     pub(crate) fn is_replayed(&self) -> bool {
         // SAFETY: the context is that of the running command.
-        let flags = unsafe { api!(RedisModule_GetContextFlags(self.ctx)) }.cast_unsigned();
-        flags & (raw::REDISMODULE_CTX_FLAGS_REPLICATED | raw::REDISMODULE_CTX_FLAGS_LOADING) != 0
+        let flags = unsafe { api!(GetContextFlags(self.ctx)) };
+        flags & (raw::CTX_FLAGS_REPLICATED | raw::CTX_FLAGS_LOADING) != 0
     }
 
     /// Whether the client can wait for the answer while the server goes on: not within a transaction or a script, whose
     /// commands come one right after the other, and not where nobody waits for answers.
     pub(crate) fn may_wait(&self) -> bool {
-        const IN_A_ROW: u32 = raw::REDISMODULE_CTX_FLAGS_MULTI
-            | raw::REDISMODULE_CTX_FLAGS_LUA
-            | raw::REDISMODULE_CTX_FLAGS_DENY_BLOCKING;
+        const IN_A_ROW: c_int = raw::CTX_FLAGS_MULTI | raw::CTX_FLAGS_LUA | raw::CTX_FLAGS_DENY_BLOCKING;
         // SAFETY: the context is that of the running command.
-        let flags = unsafe { api!(RedisModule_GetContextFlags(self.ctx)) }.cast_unsigned();
+        let flags = unsafe { api!(GetContextFlags(self.ctx)) };
         flags & IN_A_ROW == 0 && !self.is_replayed()
     }
 
     /// Sends the command as it is to replicas and the append-only file.
     pub(crate) fn replicate_verbatim(&self) {
         // SAFETY: the context is that of the running command.
-        unsafe { api!(RedisModule_ReplicateVerbatim(self.ctx)) };
+        unsafe { api!(ReplicateVerbatim(self.ctx)) };
     }
 
     /// Sends a command with a key and bytes.
     pub(crate) fn replicate_bytes(&self, command: &CStr, key: &Argument, bytes: &[u8]) {
         // SAFETY: the format says what follows: a string, and bytes with their length.
         unsafe {
-            api!(RedisModule_Replicate(
-                self.ctx,
-                command.as_ptr(),
-                c"sb".as_ptr(),
-                key.0,
-                bytes.as_ptr(),
-                bytes.len(),
-            ));
+            api!(Replicate(self.ctx, command.as_ptr(), c"sb".as_ptr(), key.0, bytes.as_ptr(), bytes.len(),));
         }
     }
 
@@ -97,14 +88,7 @@ impl<'a> Call<'a> {
     pub(crate) fn replicate_items(&self, command: &CStr, key: &Argument, items: &[Argument]) {
         // SAFETY: the format says what follows: a string, and an array of strings with its length, which is only read.
         unsafe {
-            api!(RedisModule_Replicate(
-                self.ctx,
-                command.as_ptr(),
-                c"sv".as_ptr(),
-                key.0,
-                items.as_ptr(),
-                items.len(),
-            ));
+            api!(Replicate(self.ctx, command.as_ptr(), c"sv".as_ptr(), key.0, items.as_ptr(), items.len(),));
         }
     }
 
@@ -119,7 +103,7 @@ impl<'a> Call<'a> {
     ) {
         // SAFETY: the format says what follows: a string, a number, a C string, and an array of strings with its length.
         unsafe {
-            api!(RedisModule_Replicate(
+            api!(Replicate(
                 self.ctx,
                 command.as_ptr(),
                 c"slcv".as_ptr(),
@@ -135,8 +119,8 @@ impl<'a> Call<'a> {
 
 /// What the server calls.
 pub(super) extern "C" fn execute<C: Command>(
-    ctx: *mut raw::RedisModuleCtx,
-    argv: *mut *mut raw::RedisModuleString,
+    ctx: *mut raw::Ctx,
+    argv: *mut *mut raw::String,
     argc: c_int,
 ) -> c_int {
     // SAFETY: the server hands over `argc` strings that live as long as the command runs; `Argument` is one of them.

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char, c_int, c_longlong, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicPtr, AtomicU64, Ordering};
 
-use valkey_module::raw;
+use super::raw;
 
 use super::call::Argument;
 use super::loading::{Loading, Refused, accepted};
@@ -45,7 +45,7 @@ impl NumberConfig {
         _name: *const c_char,
         value: c_longlong,
         config: *mut c_void,
-        _error: *mut *mut raw::RedisModuleString,
+        _error: *mut *mut raw::String,
     ) -> c_int {
         // SAFETY: as above.
         unsafe { &*config.cast::<Self>() }.value.store(value, Ordering::Relaxed);
@@ -80,7 +80,7 @@ impl WordConfig {
         _name: *const c_char,
         value: c_int,
         config: *mut c_void,
-        _error: *mut *mut raw::RedisModuleString,
+        _error: *mut *mut raw::String,
     ) -> c_int {
         // SAFETY: as above.
         unsafe { &*config.cast::<Self>() }.value.store(value, Ordering::Relaxed);
@@ -95,7 +95,7 @@ pub(crate) struct TextConfig {
     parse: fn(&[u8]) -> Result<f64, Failure>,
     value: AtomicU64,
     /// The text as it was given: what the server is shown is ours to keep.
-    text: AtomicPtr<raw::RedisModuleString>,
+    text: AtomicPtr<raw::String>,
 }
 
 impl TextConfig {
@@ -119,21 +119,21 @@ impl TextConfig {
         let old = self.text.swap(string(text), Ordering::Relaxed);
         if !old.is_null() {
             // SAFETY: made by `string`; the server is not looking at it while it sets the config.
-            unsafe { api!(RedisModule_FreeString(ptr::null_mut(), old)) };
+            unsafe { api!(FreeString(ptr::null_mut(), old)) };
         }
         Ok(())
     }
 
-    extern "C" fn read(_name: *const c_char, config: *mut c_void) -> *mut raw::RedisModuleString {
+    extern "C" fn read(_name: *const c_char, config: *mut c_void) -> *mut raw::String {
         // SAFETY: what was registered with this function is a config that lives for ever.
         unsafe { &*config.cast::<Self>() }.text.load(Ordering::Relaxed)
     }
 
     extern "C" fn write(
         _name: *const c_char,
-        value: *mut raw::RedisModuleString,
+        value: *mut raw::String,
         config: *mut c_void,
-        error: *mut *mut raw::RedisModuleString,
+        error: *mut *mut raw::String,
     ) -> c_int {
         // SAFETY: as above, and `error` is where the server wants a message.
         unsafe { answered(|| (*config.cast::<Self>()).set(Argument(value).as_ref()), error) }
@@ -141,17 +141,14 @@ impl TextConfig {
 }
 
 /// A string of the server's that is ours.
-fn string(bytes: &[u8]) -> *mut raw::RedisModuleString {
+fn string(bytes: &[u8]) -> *mut raw::String {
     // SAFETY: the server copies the bytes; without a context the string lives until it is freed.
-    unsafe { api!(RedisModule_CreateString(ptr::null_mut(), bytes.as_ptr().cast(), bytes.len())) }
+    unsafe { api!(CreateString(ptr::null_mut(), bytes.as_ptr().cast(), bytes.len())) }
 }
 
 /// # Safety
 /// `error` is where the server wants a message; the string is its own then.
-unsafe fn answered(
-    work: impl FnOnce() -> Result<(), Failure>,
-    error: *mut *mut raw::RedisModuleString,
-) -> c_int {
+unsafe fn answered(work: impl FnOnce() -> Result<(), Failure>, error: *mut *mut raw::String) -> c_int {
     let failure = match guarded(work) {
         Some(Ok(())) => return OK,
         Some(Err(Failure::Refused(message))) => message,
@@ -163,11 +160,7 @@ unsafe fn answered(
 }
 
 /// After one or more configs were set.
-extern "C" fn apply(
-    _ctx: *mut raw::RedisModuleCtx,
-    _config: *mut c_void,
-    error: *mut *mut raw::RedisModuleString,
-) -> c_int {
+extern "C" fn apply(_ctx: *mut raw::Ctx, _config: *mut c_void, error: *mut *mut raw::String) -> c_int {
     // SAFETY: `error` is where the server wants a message.
     unsafe { answered(crate::configs::were_set, error) }
 }
@@ -178,14 +171,14 @@ fn as_private_data<T>(config: &'static T) -> *mut c_void {
 
 impl Loading {
     pub(crate) fn number_config(&self, config: &'static NumberConfig) -> Result<(), Refused> {
-        let unit = if config.is_memory { raw::REDISMODULE_CONFIG_MEMORY } else { 0 };
+        let unit = if config.is_memory { raw::CONFIG_MEMORY } else { 0 };
         // SAFETY: the config lives for ever and is what the functions expect.
         accepted(unsafe {
-            api!(RedisModule_RegisterNumericConfig(
+            api!(RegisterNumericConfig(
                 self.ctx,
                 config.name.as_ptr(),
                 config.default,
-                raw::REDISMODULE_CONFIG_DEFAULT | unit,
+                raw::CONFIG_DEFAULT | unit,
                 config.least,
                 config.most,
                 Some(NumberConfig::read),
@@ -202,11 +195,11 @@ impl Loading {
         let count = values.last().map_or(0, |last| last + 1);
         // SAFETY: as above; the server copies the words.
         accepted(unsafe {
-            api!(RedisModule_RegisterEnumConfig(
+            api!(RegisterEnumConfig(
                 self.ctx,
                 config.name.as_ptr(),
                 0,
-                raw::REDISMODULE_CONFIG_DEFAULT,
+                raw::CONFIG_DEFAULT,
                 words.as_mut_ptr(),
                 values.as_ptr(),
                 count,
@@ -222,11 +215,11 @@ impl Loading {
         config.set(config.default.to_bytes()).map_err(|_| Refused)?;
         // SAFETY: as above.
         accepted(unsafe {
-            api!(RedisModule_RegisterStringConfig(
+            api!(RegisterStringConfig(
                 self.ctx,
                 config.name.as_ptr(),
                 config.default.as_ptr(),
-                raw::REDISMODULE_CONFIG_DEFAULT,
+                raw::CONFIG_DEFAULT,
                 Some(TextConfig::read),
                 Some(TextConfig::write),
                 Some(apply),
@@ -238,6 +231,6 @@ impl Loading {
     /// Takes what the server's configuration file says of the configs registered.
     pub(crate) fn load_configs(&self) -> Result<(), Refused> {
         // SAFETY: the context is that of the loading.
-        accepted(unsafe { api!(RedisModule_LoadConfigs(self.ctx)) })
+        accepted(unsafe { api!(LoadConfigs(self.ctx)) })
     }
 }

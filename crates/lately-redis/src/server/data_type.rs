@@ -5,7 +5,7 @@ use std::ptr;
 use std::slice;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use valkey_module::raw;
+use super::raw;
 
 use super::call::Argument;
 use super::loading::{Loading, Refused};
@@ -18,15 +18,15 @@ const NAME: &CStr = c"apbf-late";
 /// That of Redis 7.0.
 const METHODS_VERSION: u64 = 4;
 
-static FILTER_TYPE: AtomicPtr<raw::RedisModuleType> = AtomicPtr::new(ptr::null_mut());
+static FILTER_TYPE: AtomicPtr<raw::Type> = AtomicPtr::new(ptr::null_mut());
 
-pub(super) fn filter_type() -> *mut raw::RedisModuleType {
+pub(super) fn filter_type() -> *mut raw::Type {
     FILTER_TYPE.load(Ordering::Relaxed)
 }
 
 impl Loading {
     pub(crate) fn data_type(&self) -> Result<(), Refused> {
-        let mut methods = raw::RedisModuleTypeMethods {
+        let mut methods = raw::TypeMethods {
             version: METHODS_VERSION,
             rdb_load: Some(rdb_load),
             rdb_save: Some(rdb_save),
@@ -45,11 +45,9 @@ impl Loading {
             free_effort2: None,
             unlink2: None,
             copy2: None,
-            aux_save2: None,
         };
         // SAFETY: the server copies the methods.
-        let created =
-            unsafe { api!(RedisModule_CreateDataType(self.ctx, NAME.as_ptr(), ENCODING, &raw mut methods)) };
+        let created = unsafe { api!(CreateDataType(self.ctx, NAME.as_ptr(), ENCODING, &raw mut methods)) };
         FILTER_TYPE.store(created, Ordering::Relaxed);
         if created.is_null() { Err(Refused) } else { Ok(()) }
     }
@@ -68,7 +66,7 @@ fn handed_over(value: Option<Box<Value>>) -> *mut c_void {
 
 /// An RDB file, or what RESTORE was given, being read.
 pub(crate) struct Loader {
-    io: *mut raw::RedisModuleIO,
+    io: *mut raw::IO,
     /// What of the newest string has not been handed out.
     piece: LoadedString,
 }
@@ -83,19 +81,19 @@ struct LoadedString {
 impl Drop for LoadedString {
     fn drop(&mut self) {
         // SAFETY: from the server's allocator, or null, which is ignored.
-        unsafe { api!(RedisModule_Free(self.start.cast())) };
+        unsafe { api!(Free(self.start.cast())) };
     }
 }
 
 impl Loader {
     fn check(&self) -> Result<(), LoadFailure> {
         // SAFETY: the file is being read.
-        if unsafe { api!(RedisModule_IsIOError(self.io)) } == 0 { Ok(()) } else { Err(LoadFailure::Io) }
+        if unsafe { api!(IsIOError(self.io)) } == 0 { Ok(()) } else { Err(LoadFailure::Io) }
     }
 
     pub(crate) fn number(&mut self) -> Result<u64, LoadFailure> {
         // SAFETY: as above.
-        let number = unsafe { api!(RedisModule_LoadUnsigned(self.io)) };
+        let number = unsafe { api!(LoadUnsigned(self.io)) };
         self.check().map(|()| number)
     }
 
@@ -120,7 +118,7 @@ impl Loader {
     fn next_string(&mut self) -> Result<(), LoadFailure> {
         let mut len = 0;
         // SAFETY: the file is being read; the string is ours to free.
-        let start = unsafe { api!(RedisModule_LoadStringBuffer(self.io, &raw mut len)) };
+        let start = unsafe { api!(LoadStringBuffer(self.io, &raw mut len)) };
         self.piece = LoadedString { start, len, taken: 0 };
         self.check()?;
         // An empty one would never end.
@@ -128,7 +126,7 @@ impl Loader {
     }
 }
 
-unsafe extern "C" fn rdb_load(io: *mut raw::RedisModuleIO, encoding: c_int) -> *mut c_void {
+unsafe extern "C" fn rdb_load(io: *mut raw::IO, encoding: c_int) -> *mut c_void {
     let loaded = guarded(|| {
         let piece = LoadedString { start: ptr::null_mut(), len: 0, taken: 0 };
         data_type::load(&mut Loader { io, piece }, encoding)
@@ -142,34 +140,34 @@ unsafe extern "C" fn rdb_load(io: *mut raw::RedisModuleIO, encoding: c_int) -> *
     // SAFETY: the format takes one C string, which is given.
     unsafe {
         let format = c"a filter cannot be loaded: %s".as_ptr();
-        api!(RedisModule_LogIOError(io, c"warning".as_ptr(), format, message.as_ptr()));
+        api!(LogIOError(io, c"warning".as_ptr(), format, message.as_ptr()));
     }
     ptr::null_mut()
 }
 
 /// An RDB file, or what DUMP gives, being written.
-pub(crate) struct Saver(*mut raw::RedisModuleIO);
+pub(crate) struct Saver(*mut raw::IO);
 
 impl Saver {
     pub(crate) fn number(&mut self, number: u64) {
         // SAFETY: the file is being written.
-        unsafe { api!(RedisModule_SaveUnsigned(self.0, number)) };
+        unsafe { api!(SaveUnsigned(self.0, number)) };
     }
 
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         // SAFETY: as above; the server copies the bytes.
-        unsafe { api!(RedisModule_SaveStringBuffer(self.0, bytes.as_ptr().cast(), bytes.len())) };
+        unsafe { api!(SaveStringBuffer(self.0, bytes.as_ptr().cast(), bytes.len())) };
     }
 }
 
-unsafe extern "C" fn rdb_save(io: *mut raw::RedisModuleIO, filter: *mut c_void) {
+unsafe extern "C" fn rdb_save(io: *mut raw::IO, filter: *mut c_void) {
     // SAFETY: the server hands over a value of our type, and waits.
     guarded(|| data_type::save(unsafe { value(filter) }, &mut Saver(io)));
 }
 
 /// An append-only file that is written anew.
 pub(crate) struct AofWriter {
-    io: *mut raw::RedisModuleIO,
+    io: *mut raw::IO,
     key: Argument,
 }
 
@@ -178,14 +176,7 @@ impl AofWriter {
     pub(crate) fn command(&mut self, name: &CStr, bytes: &[u8]) {
         // SAFETY: the format says what follows: a string, and bytes with their length.
         unsafe {
-            api!(RedisModule_EmitAOF(
-                self.io,
-                name.as_ptr(),
-                c"sb".as_ptr(),
-                self.key.0,
-                bytes.as_ptr(),
-                bytes.len(),
-            ));
+            api!(EmitAOF(self.io, name.as_ptr(), c"sb".as_ptr(), self.key.0, bytes.as_ptr(), bytes.len(),));
         }
     }
 
@@ -193,7 +184,7 @@ impl AofWriter {
     pub(crate) fn command_at(&mut self, name: &CStr, number: u64, bytes: &[u8]) {
         // SAFETY: the format says what follows: a string, a number, and bytes with their length.
         unsafe {
-            api!(RedisModule_EmitAOF(
+            api!(EmitAOF(
                 self.io,
                 name.as_ptr(),
                 c"slb".as_ptr(),
@@ -206,30 +197,26 @@ impl AofWriter {
     }
 }
 
-unsafe extern "C" fn aof_rewrite(
-    io: *mut raw::RedisModuleIO,
-    key: *mut raw::RedisModuleString,
-    filter: *mut c_void,
-) {
+unsafe extern "C" fn aof_rewrite(io: *mut raw::IO, key: *mut raw::String, filter: *mut c_void) {
     // SAFETY: the server hands over a value of our type, and waits.
     guarded(|| data_type::rewrite(unsafe { value(filter) }, &mut AofWriter { io, key: Argument(key) }));
 }
 
 /// What `DEBUG DIGEST` adds up.
-pub(crate) struct Digest(*mut raw::RedisModuleDigest);
+pub(crate) struct Digest(*mut raw::Digest);
 
 impl Digest {
     pub(crate) fn add(&mut self, bytes: &[u8]) {
         // SAFETY: the digest is being made.
-        unsafe { api!(RedisModule_DigestAddStringBuffer(self.0, bytes.as_ptr().cast(), bytes.len())) };
+        unsafe { api!(DigestAddStringBuffer(self.0, bytes.as_ptr().cast(), bytes.len())) };
     }
 }
 
-unsafe extern "C" fn digest(digest: *mut raw::RedisModuleDigest, filter: *mut c_void) {
+unsafe extern "C" fn digest(digest: *mut raw::Digest, filter: *mut c_void) {
     // SAFETY: the server hands over a value of our type, and waits; then the digest of this value ends.
     unsafe {
         guarded(|| data_type::digest(value(filter), &mut Digest(digest)));
-        api!(RedisModule_DigestEndSequence(digest));
+        api!(DigestEndSequence(digest));
     }
 }
 
@@ -238,7 +225,7 @@ unsafe extern "C" fn mem_usage(filter: *const c_void) -> usize {
     unsafe { value(filter) }.allocated_bytes()
 }
 
-unsafe extern "C" fn free_effort(_key: *mut raw::RedisModuleString, filter: *const c_void) -> usize {
+unsafe extern "C" fn free_effort(_key: *mut raw::String, filter: *const c_void) -> usize {
     // SAFETY: as above.
     data_type::free_effort(unsafe { value(filter) })
 }
@@ -250,8 +237,8 @@ unsafe extern "C" fn free(filter: *mut c_void) {
 }
 
 unsafe extern "C" fn copy(
-    _from: *mut raw::RedisModuleString,
-    _to: *mut raw::RedisModuleString,
+    _from: *mut raw::String,
+    _to: *mut raw::String,
     filter: *const c_void,
 ) -> *mut c_void {
     // SAFETY: the server hands over a value of our type, and waits.

@@ -1,9 +1,9 @@
 //! What `COMMAND DOCS` and `COMMAND INFO` say of a command.
 
-use std::ffi::{CStr, c_int};
+use std::ffi::{CStr, c_int, c_uint};
 use std::ptr;
 
-use valkey_module::raw;
+use super::raw;
 
 /// What a server is told of a command.
 pub(crate) struct Description {
@@ -78,15 +78,11 @@ pub(crate) enum KeyUse {
 
 impl KeyUse {
     fn flags(self) -> u64 {
-        u64::from(match self {
-            Self::Reads => raw::REDISMODULE_CMD_KEY_RO | raw::REDISMODULE_CMD_KEY_ACCESS,
-            Self::Creates => raw::REDISMODULE_CMD_KEY_OW | raw::REDISMODULE_CMD_KEY_INSERT,
-            Self::Inserts => {
-                raw::REDISMODULE_CMD_KEY_RW
-                    | raw::REDISMODULE_CMD_KEY_ACCESS
-                    | raw::REDISMODULE_CMD_KEY_INSERT
-            }
-        })
+        match self {
+            Self::Reads => raw::CMD_KEY_RO | raw::CMD_KEY_ACCESS,
+            Self::Creates => raw::CMD_KEY_OW | raw::CMD_KEY_INSERT,
+            Self::Inserts => raw::CMD_KEY_RW | raw::CMD_KEY_ACCESS | raw::CMD_KEY_INSERT,
+        }
     }
 }
 
@@ -94,45 +90,45 @@ impl KeyUse {
 #[derive(Clone, Copy)]
 pub(crate) struct Parameter {
     name: &'static CStr,
-    kind: raw::RedisModuleCommandArgType,
+    kind: c_uint,
     token: Option<&'static CStr>,
-    flags: u32,
+    flags: c_int,
     of: &'static [Parameter],
 }
 
 impl Parameter {
-    pub(crate) const KEY: Self = Self::new(c"key", raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_KEY);
+    pub(crate) const KEY: Self = Self::new(c"key", raw::ARG_TYPE_KEY);
     pub(crate) const ITEM: Self = Self::text(c"item");
-    pub(crate) const ITEMS: Self = Self::ITEM.with(raw::REDISMODULE_CMD_ARG_MULTIPLE);
+    pub(crate) const ITEMS: Self = Self::ITEM.with(raw::CMD_ARG_MULTIPLE);
 
-    const fn new(name: &'static CStr, kind: raw::RedisModuleCommandArgType) -> Self {
-        Self { name, kind, token: None, flags: raw::REDISMODULE_CMD_ARG_NONE, of: &[] }
+    const fn new(name: &'static CStr, kind: c_uint) -> Self {
+        Self { name, kind, token: None, flags: raw::CMD_ARG_NONE, of: &[] }
     }
 
     pub(crate) const fn text(name: &'static CStr) -> Self {
-        Self::new(name, raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_STRING)
+        Self::new(name, raw::ARG_TYPE_STRING)
     }
 
     pub(crate) const fn integer(name: &'static CStr) -> Self {
-        Self::new(name, raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_INTEGER)
+        Self::new(name, raw::ARG_TYPE_INTEGER)
     }
 
     pub(crate) const fn real(name: &'static CStr) -> Self {
-        Self::new(name, raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_DOUBLE)
+        Self::new(name, raw::ARG_TYPE_DOUBLE)
     }
 
     /// A word that says something by being there.
     pub(crate) const fn word(name: &'static CStr, word: &'static CStr) -> Self {
-        Self::new(name, raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_PURE_TOKEN).after(word)
+        Self::new(name, raw::ARG_TYPE_PURE_TOKEN).after(word)
     }
 
     pub(crate) const fn one_of(name: &'static CStr, of: &'static [Self]) -> Self {
-        let one = Self::new(name, raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_ONEOF);
+        let one = Self::new(name, raw::ARG_TYPE_ONEOF);
         Self { of, ..one }
     }
 
     pub(crate) const fn all_of(name: &'static CStr, of: &'static [Self]) -> Self {
-        let all = Self::new(name, raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_BLOCK);
+        let all = Self::new(name, raw::ARG_TYPE_BLOCK);
         Self { of, ..all }
     }
 
@@ -142,27 +138,27 @@ impl Parameter {
     }
 
     pub(crate) const fn optional(self) -> Self {
-        self.with(raw::REDISMODULE_CMD_ARG_OPTIONAL)
+        self.with(raw::CMD_ARG_OPTIONAL)
     }
 
-    const fn with(self, flags: u32) -> Self {
+    const fn with(self, flags: c_int) -> Self {
         Self { flags: self.flags | flags, ..self }
     }
 
     /// How many words it takes at least; a group is only ever optional.
     fn least_words(&self) -> c_int {
-        let is_optional = self.flags & raw::REDISMODULE_CMD_ARG_OPTIONAL != 0;
+        let is_optional = self.flags & raw::CMD_ARG_OPTIONAL != 0;
         if is_optional { 0 } else { 1 + c_int::from(self.token.is_some()) }
     }
 
     fn is_key(&self) -> bool {
-        self.kind == raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_KEY
+        self.kind == raw::ARG_TYPE_KEY
     }
 }
 
-const NOTHING: raw::RedisModuleCommandArg = raw::RedisModuleCommandArg {
+const NOTHING: raw::CommandArg = raw::CommandArg {
     name: ptr::null(),
-    type_: 0,
+    r#type: 0,
     key_spec_index: 0,
     token: ptr::null(),
     summary: ptr::null(),
@@ -175,10 +171,7 @@ const NOTHING: raw::RedisModuleCommandArg = raw::RedisModuleCommandArg {
 
 /// Lists of the server's kind, which end with an empty entry. Inner lists are kept in `kept`, so that pointers to them
 /// stay good.
-fn listed(
-    parameters: &[Parameter],
-    kept: &mut Vec<Box<[raw::RedisModuleCommandArg]>>,
-) -> Vec<raw::RedisModuleCommandArg> {
+fn listed(parameters: &[Parameter], kept: &mut Vec<Box<[raw::CommandArg]>>) -> Vec<raw::CommandArg> {
     let mut list: Vec<_> = parameters
         .iter()
         .map(|parameter| {
@@ -190,12 +183,12 @@ fn listed(
                 kept.push(inner);
                 first
             };
-            raw::RedisModuleCommandArg {
+            raw::CommandArg {
                 name: parameter.name.as_ptr(),
-                type_: parameter.kind,
+                r#type: parameter.kind,
                 key_spec_index: if parameter.is_key() { 0 } else { -1 },
                 token: parameter.token.map_or(ptr::null(), CStr::as_ptr),
-                flags: parameter.flags.cast_signed(),
+                flags: parameter.flags,
                 subargs,
                 ..NOTHING
             }
@@ -208,30 +201,29 @@ fn listed(
 /// Hands the description of a command over, in the server's terms.
 pub(super) fn with_info<T>(
     description: &Description,
-    hand_over: impl FnOnce(*const raw::RedisModuleCommandInfo) -> T,
+    hand_over: impl FnOnce(*const raw::CommandInfo) -> T,
 ) -> T {
-    let version = raw::RedisModuleCommandInfoVersion {
+    let version = raw::CommandInfoVersion {
         version: 1,
-        sizeof_historyentry: size_of::<raw::RedisModuleCommandHistoryEntry>(),
-        sizeof_keyspec: size_of::<raw::RedisModuleCommandKeySpec>(),
-        sizeof_arg: size_of::<raw::RedisModuleCommandArg>(),
+        sizeof_historyentry: size_of::<raw::CommandHistoryEntry>(),
+        sizeof_keyspec: size_of::<raw::CommandKeySpec>(),
+        sizeof_arg: size_of::<raw::CommandArg>(),
     };
     // SAFETY: plain numbers and pointers, for which zero is "none".
-    let no_key: raw::RedisModuleCommandKeySpec = unsafe { std::mem::zeroed() };
+    let no_key: raw::CommandKeySpec = unsafe { std::mem::zeroed() };
     let first_argument = |key: KeyUse| {
         let mut spec = no_key;
         spec.flags = key.flags();
-        spec.begin_search_type = raw::RedisModuleKeySpecBeginSearchType_REDISMODULE_KSPEC_BS_INDEX;
-        spec.bs.index.pos = 1;
-        spec.find_keys_type = raw::RedisModuleKeySpecFindKeysType_REDISMODULE_KSPEC_FK_RANGE;
-        spec.fk.range =
-            raw::RedisModuleCommandKeySpec__bindgen_ty_2__bindgen_ty_1 { lastkey: 0, keystep: 1, limit: 0 };
+        spec.begin_search_type = raw::KSPEC_BS_INDEX;
+        spec.bs.index = 1;
+        spec.find_keys_type = raw::KSPEC_FK_RANGE;
+        spec.fk = raw::KeyRange { lastkey: 0, keystep: 1, limit: 0 };
         spec
     };
     let mut keys: Vec<_> = description.key.map(first_argument).into_iter().chain([no_key]).collect();
     let mut kept = Vec::new();
     let mut arguments = listed(description.parameters, &mut kept);
-    hand_over(&raw::RedisModuleCommandInfo {
+    hand_over(&raw::CommandInfo {
         version: &raw const version,
         summary: description.summary.as_ptr(),
         complexity: description.complexity.as_ptr(),

@@ -2,24 +2,24 @@
 
 use std::ffi::{CStr, c_int};
 
-use valkey_module::raw;
+use super::raw;
 
 use super::{OK, api, guarded};
 
 /// The section while it is being written.
-pub(crate) struct Section(*mut raw::RedisModuleInfoCtx);
+pub(crate) struct Section(*mut raw::InfoCtx);
 
 impl Section {
     pub(crate) fn field(&self, name: &CStr, value: u64) {
         // SAFETY: the section is open; the server copies the name.
-        unsafe { api!(RedisModule_InfoAddFieldULongLong(self.0, name.as_ptr(), value)) };
+        unsafe { api!(InfoAddFieldULongLong(self.0, name.as_ptr(), value)) };
     }
 }
 
-pub(super) extern "C" fn write(ctx: *mut raw::RedisModuleInfoCtx, _for_crash_report: c_int) {
+pub(super) extern "C" fn write(ctx: *mut raw::InfoCtx, _for_crash_report: c_int) {
     guarded(|| {
         // SAFETY: the context is that of the running INFO.
-        let wanted = unsafe { api!(RedisModule_InfoAddSection(ctx, c"".as_ptr())) };
+        let wanted = unsafe { api!(InfoAddSection(ctx, c"".as_ptr())) };
         if wanted == OK {
             crate::info::write(&Section(ctx));
         }

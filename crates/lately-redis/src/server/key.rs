@@ -3,36 +3,33 @@
 use std::ffi::{CStr, c_int};
 use std::ptr::NonNull;
 
-use valkey_module::raw;
+use super::raw;
 
 use super::call::{Argument, Call};
 use super::{OK, api, data_type};
 use crate::failure::Failure;
 use crate::value::Value;
 
-/// The type of a key that is not there.
-const EMPTY: c_int = raw::REDISMODULE_KEYTYPE_EMPTY as c_int;
-
 /// An open key.
-struct Open(*mut raw::RedisModuleKey);
+struct Open(*mut raw::Key);
 
 impl Open {
-    fn new(call: &Call<'_>, name: &Argument, mode: u32) -> Self {
+    fn new(call: &Call<'_>, name: &Argument, mode: c_int) -> Self {
         // SAFETY: context and name are those of the running command.
-        Self(unsafe { api!(RedisModule_OpenKey(call.ctx, name.0, mode.cast_signed())) })
+        Self(unsafe { api!(OpenKey(call.ctx, name.0, mode)) })
     }
 
     /// What is stored: `None` if nothing is.
     fn value(&self) -> Result<Option<NonNull<Value>>, Failure> {
         // SAFETY: the key is open (or null, for which both functions say "empty"); a value of our type is a `Value`.
         unsafe {
-            if api!(RedisModule_KeyType(self.0)) == EMPTY {
+            if api!(KeyType(self.0)) == raw::KEYTYPE_EMPTY {
                 return Ok(None);
             }
-            if api!(RedisModule_ModuleTypeGetType(self.0)) != data_type::filter_type() {
+            if api!(ModuleTypeGetType(self.0)) != data_type::filter_type() {
                 return Err(Failure::WrongType);
             }
-            Ok(NonNull::new(api!(RedisModule_ModuleTypeGetValue(self.0)).cast()))
+            Ok(NonNull::new(api!(ModuleTypeGetValue(self.0)).cast()))
         }
     }
 }
@@ -40,7 +37,7 @@ impl Open {
 impl Drop for Open {
     fn drop(&mut self) {
         // SAFETY: opened by `new`, and not used afterwards. Null is ignored.
-        unsafe { api!(RedisModule_CloseKey(self.0)) };
+        unsafe { api!(CloseKey(self.0)) };
     }
 }
 
@@ -49,11 +46,11 @@ pub(crate) struct ReadKey(Open);
 
 impl Call<'_> {
     pub(crate) fn open(&self, name: &Argument) -> ReadKey {
-        ReadKey(Open::new(self, name, raw::REDISMODULE_READ))
+        ReadKey(Open::new(self, name, raw::READ))
     }
 
     pub(crate) fn open_to_write<'a>(&'a self, name: &'a Argument) -> Key<'a> {
-        let mode = raw::REDISMODULE_READ | raw::REDISMODULE_WRITE;
+        let mode = raw::READ | raw::WRITE;
         Key { open: Open::new(self, name, mode), call: self, name }
     }
 }
@@ -83,8 +80,7 @@ impl Key<'_> {
         let value = Box::into_raw(value);
         // SAFETY: the key is open for writing; the value is the server's from now on, or ours again if it is refused.
         unsafe {
-            let stored =
-                api!(RedisModule_ModuleTypeSetValue(self.open.0, data_type::filter_type(), value.cast()));
+            let stored = api!(ModuleTypeSetValue(self.open.0, data_type::filter_type(), value.cast()));
             if stored == OK {
                 return Ok(&mut *value);
             }
@@ -97,13 +93,8 @@ impl Key<'_> {
     pub(crate) fn has_changed(&self, event: &CStr) {
         // SAFETY: context and name are those of the running command.
         unsafe {
-            api!(RedisModule_SignalModifiedKey(self.call.ctx, self.name.0));
-            api!(RedisModule_NotifyKeyspaceEvent(
-                self.call.ctx,
-                raw::REDISMODULE_NOTIFY_MODULE,
-                event.as_ptr(),
-                self.name.0,
-            ));
+            api!(SignalModifiedKey(self.call.ctx, self.name.0));
+            api!(NotifyKeyspaceEvent(self.call.ctx, raw::NOTIFY_MODULE, event.as_ptr(), self.name.0,));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, CString, c_int};
 
-use valkey_module::raw;
+use super::raw;
 
 use super::call::{Command, execute};
 use super::{ERR, OK, api, describe, guarded, info};
@@ -21,7 +21,7 @@ pub(crate) struct Refused;
 
 /// The server while it loads the module.
 pub(crate) struct Loading {
-    pub(super) ctx: *mut raw::RedisModuleCtx,
+    pub(super) ctx: *mut raw::Ctx,
     /// Redis 7.0 has no categories of modules' own.
     has_category: bool,
 }
@@ -32,15 +32,15 @@ pub(super) fn accepted(status: c_int) -> Result<(), Refused> {
 }
 
 impl Loading {
-    fn new(ctx: *mut raw::RedisModuleCtx) -> Self {
+    fn new(ctx: *mut raw::Ctx) -> Self {
         // SAFETY: the context is that of the loading; the function is younger than Redis 7.0.
-        let added = unsafe { raw::RedisModule_AddACLCategory.map(|add| add(ctx, CATEGORY.as_ptr())) };
-        let options = raw::REDISMODULE_OPTIONS_HANDLE_IO_ERRORS
-            | raw::REDISMODULE_OPTION_NO_IMPLICIT_SIGNAL_MODIFIED
-            | raw::REDISMODULE_OPTIONS_HANDLE_REPL_ASYNC_LOAD;
+        let added = unsafe { raw::AddACLCategory.get().map(|add| add(ctx, CATEGORY.as_ptr())) };
+        let options = raw::OPTIONS_HANDLE_IO_ERRORS
+            | raw::OPTION_NO_IMPLICIT_SIGNAL_MODIFIED
+            | raw::OPTIONS_HANDLE_REPL_ASYNC_LOAD;
         // SAFETY: as above. Options that a server does not know it ignores.
         unsafe {
-            api!(RedisModule_SetModuleOptions(ctx, options.cast_signed() | HANDLE_ATOMIC_SLOT_MIGRATION));
+            api!(SetModuleOptions(ctx, options | HANDLE_ATOMIC_SLOT_MIGRATION));
         };
         Self { ctx, has_category: added == Some(OK) }
     }
@@ -50,7 +50,7 @@ impl Loading {
         let message = CString::new(message).unwrap_or_default();
         // SAFETY: the format takes one C string, which is given.
         unsafe {
-            api!(RedisModule_Log(self.ctx, c"warning".as_ptr(), c"%s".as_ptr(), message.as_ptr()));
+            api!(Log(self.ctx, c"warning".as_ptr(), c"%s".as_ptr(), message.as_ptr()));
         }
     }
 
@@ -60,20 +60,10 @@ impl Loading {
         let key = c_int::from(description.key.is_some());
         // SAFETY: names and flags live for ever; the server copies what it is told about the command.
         unsafe {
-            accepted(api!(RedisModule_CreateCommand(
-                self.ctx,
-                name,
-                Some(execute::<C>),
-                flags,
-                key,
-                key,
-                key
-            )))?;
-            let command = api!(RedisModule_GetCommand(self.ctx, name));
-            describe::with_info(description, |info| {
-                accepted(api!(RedisModule_SetCommandInfo(command, info)))
-            })?;
-            if let (true, Some(set)) = (self.has_category, raw::RedisModule_SetCommandACLCategories) {
+            accepted(api!(CreateCommand(self.ctx, name, Some(execute::<C>), flags, key, key, key)))?;
+            let command = api!(GetCommand(self.ctx, name));
+            describe::with_info(description, |info| accepted(api!(SetCommandInfo(command, info))))?;
+            if let (true, Some(set)) = (self.has_category, raw::SetCommandACLCategories.get()) {
                 accepted(set(command, description.categories().as_ptr()))?;
             }
         }
@@ -83,25 +73,28 @@ impl Loading {
     /// Adds the section of `INFO`.
     pub(crate) fn info_section(&self) -> Result<(), Refused> {
         // SAFETY: the context is that of the loading.
-        accepted(unsafe { api!(RedisModule_RegisterInfoFunc(self.ctx, Some(info::write))) })
+        accepted(unsafe { api!(RegisterInfoFunc(self.ctx, Some(info::write))) })
     }
 }
 
 /// What the server calls first.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case)]
-extern "C" fn RedisModule_OnLoad(
-    ctx: *mut raw::RedisModuleCtx,
-    _argv: *mut *mut raw::RedisModuleString,
-    argc: c_int,
-) -> c_int {
-    // Nothing may be allocated before this: it is what finds the server's allocator.
-    // SAFETY: the context is the server's, the name lives for ever.
-    let status = unsafe {
-        raw::Export_RedisModule_Init(ctx, NAME.as_ptr(), VERSION, raw::REDISMODULE_APIVER_1.cast_signed())
-    };
-    if accepted(status).is_err() {
-        return ERR;
+extern "C" fn RedisModule_OnLoad(ctx: *mut raw::Ctx, _argv: *mut *mut raw::String, argc: c_int) -> c_int {
+    // Nothing may be allocated before this: it finds the server's allocator.
+    // SAFETY: the context is the one that the server loads the module with; the name lives for ever.
+    unsafe {
+        if let Err(missing) = raw::find_functions(ctx) {
+            if let Some(log) = raw::Log.get() {
+                let format = c"the module needs %s: use Redis 7.0 or later, or Valkey".as_ptr();
+                log(ctx, c"warning".as_ptr(), format, missing.as_ptr());
+            }
+            return ERR;
+        }
+        if api!(IsModuleNameBusy(NAME.as_ptr())) != 0 {
+            return ERR;
+        }
+        api!(SetModuleAttribs(ctx, NAME.as_ptr(), VERSION, raw::APIVER_1));
     }
     let loaded = guarded(|| {
         let loading = Loading::new(ctx);

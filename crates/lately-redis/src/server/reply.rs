@@ -2,7 +2,7 @@
 
 use std::ffi::{CString, c_char, c_long};
 
-use valkey_module::raw;
+use super::raw;
 
 use super::api;
 use crate::failure::Failure;
@@ -41,17 +41,17 @@ impl From<Vec<bool>> for Reply {
     }
 }
 
-pub(super) fn send(ctx: *mut raw::RedisModuleCtx, result: Result<Reply, Failure>) {
+pub(super) fn send(ctx: *mut raw::Ctx, result: Result<Reply, Failure>) {
     match result {
         Ok(reply) => send_reply(ctx, &reply),
         // SAFETY: the context is that of the running command.
         Err(Failure::Arity) => unsafe {
-            api!(RedisModule_WrongArity(ctx));
+            api!(WrongArity(ctx));
         },
         Err(failure) => {
             let message = CString::new(failure.to_string()).unwrap_or_default();
             // SAFETY: as above; the message lives longer than the call.
-            unsafe { api!(RedisModule_ReplyWithError(ctx, message.as_ptr())) };
+            unsafe { api!(ReplyWithError(ctx, message.as_ptr())) };
         }
     }
 }
@@ -61,40 +61,40 @@ fn signed(len: usize) -> c_long {
     c_long::try_from(len).unwrap_or(c_long::MAX)
 }
 
-fn send_reply(ctx: *mut raw::RedisModuleCtx, reply: &Reply) {
+fn send_reply(ctx: *mut raw::Ctx, reply: &Reply) {
     let send_bytes = |bytes: &[u8]| {
         // SAFETY: the context is that of the running command, and the bytes live longer than the call.
-        unsafe { api!(RedisModule_ReplyWithStringBuffer(ctx, bytes.as_ptr().cast::<c_char>(), bytes.len())) };
+        unsafe { api!(ReplyWithStringBuffer(ctx, bytes.as_ptr().cast::<c_char>(), bytes.len())) };
     };
     // SAFETY: as above; of an array or a map exactly as many replies follow as are announced.
     unsafe {
         match reply {
             Reply::Ok => {
-                api!(RedisModule_ReplyWithSimpleString(ctx, c"OK".as_ptr()));
+                api!(ReplyWithSimpleString(ctx, c"OK".as_ptr()));
             }
             Reply::Null => {
-                api!(RedisModule_ReplyWithNull(ctx));
+                api!(ReplyWithNull(ctx));
             }
             Reply::Integer(number) => {
-                api!(RedisModule_ReplyWithLongLong(ctx, *number));
+                api!(ReplyWithLongLong(ctx, *number));
             }
             Reply::Real(number) => {
-                api!(RedisModule_ReplyWithDouble(ctx, *number));
+                api!(ReplyWithDouble(ctx, *number));
             }
             Reply::Text(text) => send_bytes(text.as_bytes()),
             Reply::Bytes(bytes) => send_bytes(bytes),
             Reply::Flags(flags) => {
-                api!(RedisModule_ReplyWithArray(ctx, signed(flags.len())));
+                api!(ReplyWithArray(ctx, signed(flags.len())));
                 for &flag in flags {
-                    api!(RedisModule_ReplyWithLongLong(ctx, flag.into()));
+                    api!(ReplyWithLongLong(ctx, flag.into()));
                 }
             }
             Reply::Array(replies) => {
-                api!(RedisModule_ReplyWithArray(ctx, signed(replies.len())));
+                api!(ReplyWithArray(ctx, signed(replies.len())));
                 replies.iter().for_each(|reply| send_reply(ctx, reply));
             }
             Reply::Map(entries) => {
-                api!(RedisModule_ReplyWithMap(ctx, signed(entries.len())));
+                api!(ReplyWithMap(ctx, signed(entries.len())));
                 for (name, reply) in entries {
                     send_bytes(name.as_bytes());
                     send_reply(ctx, reply);

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use valkey_module::raw;
+use super::raw;
 
 use super::call::Command;
 use super::{OK, api, guarded, reply};
@@ -36,7 +36,7 @@ fn queue() -> MutexGuard<'static, Queue<Promise, Waiting>> {
 
 /// A client that waits. Whoever takes it out of the queue ends its waiting, so that it is ended once.
 #[derive(PartialEq, Eq)]
-struct Waiting(*mut raw::RedisModuleBlockedClient);
+struct Waiting(*mut raw::BlockedClient);
 
 // SAFETY: the server's documentation has it that other threads end the waiting, which is all that is done with it.
 unsafe impl Send for Waiting {}
@@ -52,15 +52,12 @@ impl Waiting {
 
     fn end(self, planned: *mut Planned) {
         // SAFETY: the waiting was begun and not ended. `free` frees what it is ended with.
-        unsafe { api!(RedisModule_UnblockClient(self.0, planned.cast())) };
+        unsafe { api!(UnblockClient(self.0, planned.cast())) };
     }
 }
 
 /// Makes the client wait for the plan, and then runs its command again.
-pub(super) fn run_again_after<C: Command>(
-    ctx: *mut raw::RedisModuleCtx,
-    promise: Promise,
-) -> Result<(), Failure> {
+pub(super) fn run_again_after<C: Command>(ctx: *mut raw::Ctx, promise: Promise) -> Result<(), Failure> {
     start_planner().map_err(|error| {
         Failure::new(format!(
             "the thread that plans cannot be started ({error}): allow the server more threads or memory, and send the command again"
@@ -75,8 +72,8 @@ pub(super) fn run_again_after<C: Command>(
     }
     // SAFETY: the context is that of a running command whose client may wait; 0 is for as long as it takes.
     let client = unsafe {
-        let client = api!(RedisModule_BlockClient(ctx, Some(run_again::<C>), None, Some(free), 0));
-        api!(RedisModule_SetDisconnectCallback(client, Some(leave)));
+        let client = api!(BlockClient(ctx, Some(run_again::<C>), None, Some(free), 0));
+        api!(SetDisconnectCallback(client, Some(leave)));
         client
     };
     queue.join(promise, Waiting(client));
@@ -118,7 +115,7 @@ fn next_promise() -> Promise {
 }
 
 /// What the server calls when a client that waits has gone.
-extern "C" fn leave(_ctx: *mut raw::RedisModuleCtx, client: *mut raw::RedisModuleBlockedClient) {
+extern "C" fn leave(_ctx: *mut raw::Ctx, client: *mut raw::BlockedClient) {
     let client = Waiting(client);
     let was_waiting = queue().leave(&client);
     if was_waiting {
@@ -127,7 +124,7 @@ extern "C" fn leave(_ctx: *mut raw::RedisModuleCtx, client: *mut raw::RedisModul
 }
 
 /// What the server calls when it needs no more what the waiting was ended with.
-extern "C" fn free(_ctx: *mut raw::RedisModuleCtx, planned: *mut c_void) {
+extern "C" fn free(_ctx: *mut raw::Ctx, planned: *mut c_void) {
     // SAFETY: made by `end_with`, and the server has no other; it does not call this for null.
     drop(unsafe { Box::from_raw(planned.cast::<Planned>()) });
 }
@@ -137,36 +134,31 @@ extern "C" fn free(_ctx: *mut raw::RedisModuleCtx, planned: *mut c_void) {
 ///
 /// Nothing may be written while writes are paused: the server ends when something is. It holds back the commands that
 /// clients send then, but not this, which it let through before.
-extern "C" fn run_again<C: Command>(
-    ctx: *mut raw::RedisModuleCtx,
-    argv: *mut *mut raw::RedisModuleString,
-    argc: c_int,
-) -> c_int {
+extern "C" fn run_again<C: Command>(ctx: *mut raw::Ctx, argv: *mut *mut raw::String, argc: c_int) -> c_int {
     let try_again = |message: &str| reply::send(ctx, Err(Failure::TryAgain(message.into())));
     // SAFETY: takes nothing, and only looks.
-    let are_writes_paused = unsafe { api!(RedisModule_AvoidReplicaTraffic()) } != 0;
+    let are_writes_paused = unsafe { api!(AvoidReplicaTraffic()) } != 0;
     if are_writes_paused && C::DESCRIPTION.key.is_some() {
         try_again("writes were paused while the filter was planned: send the command again");
         return OK;
     }
     // SAFETY: who is answered was waiting until `end_with`, and the server frees that after this.
-    let planned = unsafe { &*api!(RedisModule_GetBlockedClientPrivateData(ctx)).cast::<Planned>() };
+    let planned = unsafe { &*api!(GetBlockedClientPrivateData(ctx)).cast::<Planned>() };
     // SAFETY: the server hands over the command's words, the name first. The format: what it replicates is replicated, replies
     // are of the client's version of the protocol, and an array of words follows with its length. The reply is freed once
     // it is passed on.
     planned.at_hand(|| unsafe {
-        let name = api!(RedisModule_StringPtrLen(*argv, ptr::null_mut()));
-        let call = raw::RedisModule_Call.expect("the server lacks RedisModule_Call");
+        let name = api!(StringPtrLen(*argv, ptr::null_mut()));
         let arguments = usize::try_from(argc).unwrap_or(1) - 1;
-        let reply = call(ctx, name, c"!0v".as_ptr(), argv.add(1), arguments);
+        let reply = api!(Call(ctx, name, c"!0v".as_ptr(), argv.add(1), arguments));
         if reply.is_null() {
             // The server's own answer would say where the key is now, which a module is not told.
             try_again(
                 "the slot moved, or the cluster went down, while the filter was planned: send the command again",
             );
         } else {
-            api!(RedisModule_ReplyWithCallReply(ctx, reply));
-            api!(RedisModule_FreeCallReply(reply));
+            api!(ReplyWithCallReply(ctx, reply));
+            api!(FreeCallReply(reply));
         }
     });
     OK
