@@ -1,6 +1,6 @@
 //! What the operations do to an item, and doing it to many on the machine's best instructions, their memory asked for ahead.
 //! See `single` for one.
-#![allow(clippy::inline_always)] // see `kernel::Work`: what is not inlined is not compiled for the kernel
+#![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
 use core::iter::FusedIterator;
 

@@ -2,7 +2,7 @@
 //!
 //! A layout is asked about *items*, not about single segments, so that one which keeps all segments of an item side by
 //! side can answer with one memory access.
-#![allow(clippy::inline_always)] // see `kernel::Work`: what is not inlined is not compiled for the kernel
+#![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
 pub(crate) mod aligned;
 #[cfg(feature = "std")]

@@ -1,6 +1,6 @@
 //! Running operations of many threads, one item at a time or many with their memory asked for ahead; as `crate::single` and
 //! `crate::batch`.
-#![allow(clippy::inline_always)] // see `kernel::Work`: what is not inlined is not compiled for the kernel
+#![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
 use super::SharedFilter;
 use super::progress::Progress;
