@@ -1,7 +1,7 @@
 //! Throughput of the layouts, side by side: `cargo bench -p lately`.
 //!
-//! Every filter promises 1e-3 and is in its steady state. The benchmark checks answers before it times anything:
-//! all items of the window are reported, and never-inserted items no more often than promised.
+//! Every filter promises 1e-3 and is in its steady state. The benchmark checks answers before it times
+//! anything: all items of the window are reported, and never-inserted items no more often than promised.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
@@ -21,7 +21,8 @@ const CONTENDERS: &[&str] = &["rows", "slices", "slices (12, 14)", "blocks", "bl
 /// Items per timed round.
 const ROUND: u64 = 10_000;
 
-/// Returns a filter in steady state: the planner's choice for a layout, or one of the paper's shapes for this rate.
+/// Returns a filter in steady state: the planner's choice for a layout, or one of the paper's shapes for this
+/// rate.
 fn steady(contender: &str, window: u64) -> Filter {
     let builder = Filter::builder().window(window);
     let promised = builder.clone().false_positive_rate(1e-3).max_slack(0.2);

@@ -26,12 +26,14 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum HashFunction {
-    /// XXH3-64. Fast, specified and available in every language; anyone who knows the seed can find collisions.
+    /// XXH3-64. Fast, specified and available in every language; anyone who knows the seed can find
+    /// collisions.
     Xxh3 {
         /// Filters that exchange hashes must use the same seed.
         seed: u64,
     },
-    /// SipHash-1-3 with a secret key, for streams whose senders are hostile. About a third of the speed of XXH3.
+    /// SipHash-1-3 with a secret key, for streams whose senders are hostile. About a third of the speed of
+    /// XXH3.
     SipHash13 {
         /// Must stay secret. Snapshots contain it, so keep them secret too.
         key: [u8; 16],

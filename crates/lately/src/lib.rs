@@ -52,8 +52,8 @@
 //!   full, and right after a shift, the rate is lower. Repeated items lower it further.
 //! - **Every insert counts** towards the window, also an insert of an item that is already there.
 //!   [`check_or_insert`](Filter::check_or_insert) does not insert repeats, so repeats do not age the filter.
-//! - **Shifts.** With [`Layout::Slices`] and [`Layout::Blocks`] every g-th insert empties one segment, 1/(k +
-//!   l) of the memory, and takes longer. [`Layout::Rows`] has no such pause.
+//! - **Shifts.** With [`Layout::Slices`] and [`Layout::Blocks`] every g-th insert takes longer: it empties
+//!   one segment, 1/(k + l) of the memory. [`Layout::Rows`] has no such pause.
 //! - **Time windows** shift only when the caller advances the clock. The rate is promised for inserts that
 //!   are spread over the span. When one generation (1/l of the span) receives more than 1/l of the capacity,
 //!   the rate rises or the span gets shorter, as [`Overload`] selects. This happens even if the whole span
@@ -65,9 +65,8 @@
 //!
 //! # Features
 //!
-//! `std` (default) adds `Filter::save`, `Filter::load` and `SharedFilter`; without it the crate needs only `core`
-//! and `alloc`.
-//! `serde` adds `Serialize` and `Deserialize`.
+//! `std` (default) adds `Filter::save`, `Filter::load` and `SharedFilter`; without it the crate needs only
+//! `core` and `alloc`. `serde` adds `Serialize` and `Deserialize`.
 
 #![no_std]
 #![deny(unsafe_code)]

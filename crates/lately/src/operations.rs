@@ -27,8 +27,8 @@ macro_rules! operations {
                 $self.insert_hash($self.hash_of(item));
             }
 
-            /// Returns true if the item was inserted lately: always for an item in the window. `false` means
-            /// that the item is not in the window, not that it was never inserted.
+            /// Returns true if the item was inserted lately; every item in the window is reported. `false`
+            /// means that the item is not in the window, not that it was never inserted.
             #[inline]
             pub fn contains<T: AsRef<[u8]>>(& $self, item: T) -> bool {
                 $self.contains_hash($self.hash_of(item))

@@ -15,8 +15,8 @@ pub const MAX_PARTS: u32 = 64;
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Layout {
-    /// The paper's APBF: each segment is one or more bit arrays, and an item sets one bit in each.
-    /// The fewest bits per item.
+    /// The paper's APBF: each segment is one or more bit arrays, and an item sets one bit in each. The fewest
+    /// bits per item.
     Slices,
     /// The paper's APBBF: each segment is a blocked Bloom filter, and an item sets a few bits in one block.
     /// Fewer memory accesses, for a little more memory.
@@ -47,8 +47,8 @@ pub enum Segment {
         /// b, at least 1.
         parts: u32,
     },
-    /// Blocks of `block_bits` bits, each split into `bits_per_block` parts; an item picks one block and sets one
-    /// bit in each of its parts. A cell is one block.
+    /// Blocks of `block_bits` bits, each split into `bits_per_block` parts; an item picks one block and sets
+    /// one bit in each of its parts. A cell is one block.
     Blocks {
         /// B: 64 (a word) or 512 (a cache line).
         block_bits: u32,

@@ -17,7 +17,7 @@ pub enum Window {
         span_ms: u64,
         /// The most inserts expected in one span.
         capacity: u64,
-        /// What the filter keeps if more arrive: the span or the rate.
+        /// Selects what the filter keeps if more arrive: the span or the rate.
         overload: Overload,
     },
 }
@@ -45,9 +45,9 @@ impl Window {
     }
 }
 
-/// What a time window keeps when it receives more items than its capacity. A generation that receives more
-/// than its share, capacity / l, is overloaded; [`Statistics::overloaded_generations`](crate::Statistics)
-/// counts these generations.
+/// Selects what a time window keeps when it receives more items than its capacity. A generation that receives
+/// more than its share, capacity / l, is overloaded;
+/// [`Statistics::overloaded_generations`](crate::Statistics) counts these generations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -55,7 +55,7 @@ pub enum Overload {
     /// Keep the whole time span; the false positive rate rises until the burst has left the window.
     #[default]
     KeepWindow,
-    /// Keep the false positive rate; the overloaded generation is closed early, so the span gets shorter until the
-    /// burst has left the window.
+    /// Keep the false positive rate; the overloaded generation is closed early, so the span gets shorter
+    /// until the burst has left the window.
     KeepRate,
 }

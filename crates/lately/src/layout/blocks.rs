@@ -5,7 +5,8 @@
 //! segment:  | block 0 | block 1 | ... each B bits: 1 or 8 words
 //! block:    | part 0: B/b bits | part 1: B/b bits | ...
 //! ```
-//! An item picks one block of a segment with one hash value and, with the bits of another, one bit in each part.
+//! An item picks one block of a segment with one hash value and, with the bits of another, one bit in each
+//! part.
 
 use core::ops::Range;
 

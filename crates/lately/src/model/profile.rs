@@ -10,7 +10,7 @@ use super::runs::run_probability;
 use super::segment::{Cells, match_probability, part_fill};
 use crate::shape::{Segment, Shape};
 
-/// What a query meets in one segment.
+/// How one segment answers a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SegmentProbe {
     /// Probability that an item which was never inserted matches.

@@ -83,7 +83,7 @@ impl RowRuns {
     ///
     /// ```text
     /// begins at age 0      R gains in every step; there is no L
-    /// at age 0 < j < k     R gains for k - 1 - j steps, the same for all j; then generation 0 is dropped; then
+    /// at age 0 < j < k     R gains for k - 1 - j steps, the same for all j; generation 0 is dropped; then
     /// at age k or more     R gains and L loses a complete generation in every step
     /// ```
     pub(super) fn expected_maximal_runs(&self, load: f64) -> f64 {

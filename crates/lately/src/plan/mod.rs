@@ -90,7 +90,7 @@ impl Plan {
     }
 }
 
-/// What the planner minimises.
+/// The quantity that the planner minimises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]

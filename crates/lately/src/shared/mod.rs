@@ -54,16 +54,16 @@ use progress::Progress;
 ///   `check_or_insert` with the same new item at the same time, exactly one of these calls returns false. In
 ///   the other layouts several may.
 /// - **Queries never wait.** A query that finds nothing looks again if a shift happened meanwhile.
-/// - **Inserts.** In slices and blocks, inserts do not wait for each other. In rows, an insert
-///   waits only for a thread that is writing to the same row: some ten nanoseconds, or a few hundred if that
-///   thread runs a batch, which takes up to sixteen rows at a time (longer only if the system suspends that
-///   thread at that moment).
-/// - **Shifts.** One thread makes a shift. The others go on inserting until the ending
-///   generation has received an eighth more than its share. A shift visits a few rows, and waits for threads
-///   that are writing to them.
-/// - **Copies.** [`snapshot`](Self::snapshot), [`statistics`](Self::statistics) and
-///   [`save`](Self::save) work on a copy that is made while other threads go on. It contains every insert
-///   that returned before the call.
+/// - **Inserts.** In slices and blocks, inserts do not wait for each other. In rows, an insert waits only for
+///   a thread that is writing to the same row: some ten nanoseconds, or a few hundred if that thread runs a
+///   batch, which takes up to sixteen rows at a time (longer only if the system suspends that thread at that
+///   moment).
+/// - **Shifts.** One thread makes a shift. The others go on inserting until the ending generation has
+///   received an eighth more than its share. A shift visits a few rows, and waits for threads that are
+///   writing to them.
+/// - **Copies.** [`snapshot`](Self::snapshot), [`statistics`](Self::statistics) and [`save`](Self::save) work
+///   on a copy that is made while other threads go on. It contains every insert that returned before the
+///   call.
 pub struct SharedFilter {
     dimensions: Dimensions,
     pub(crate) hash_function: HashFunction,

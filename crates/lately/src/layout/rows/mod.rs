@@ -75,7 +75,11 @@ impl<const WORDS: usize> Now<WORDS> {
 
 impl<const WORDS: usize> Rows<WORDS> {
     pub(super) fn new(shape: RowShape, words: AlignedWords, ring: &Ring) -> Self {
-        debug_assert!(words.len().is_multiple_of(WORDS), "{} words are not a whole number of rows", words.len());
+        debug_assert!(
+            words.len().is_multiple_of(WORDS),
+            "{} words are not a whole number of rows",
+            words.len()
+        );
         Self { shape, now: Now::new(shape, ring), words }
     }
 
