@@ -38,7 +38,7 @@ def refused(client, *command):
     (("APBF.RESERVE", "f", 0.01, 10, "SPAN", 1, "SPAN", 2), "SPAN is given twice"),
     (("APBF.RESERVE", "f", 0.01, 10, "OVERLOAD", "RATE"), "OVERLOAD needs SPAN"),
     (("APBF.RESERVE", "f", 0.01, 10, "SPAN", 1000, "OVERLOAD", "BOTH"), "one of RATE, WINDOW"),
-    (("APBF.RESERVE", "f", 0.01, 10, "SLACK", "0"), "a slack of 0 means nothing"),
+    (("APBF.RESERVE", "f", 0.01, 10, "SLACK", "0"), "a slack of 0 is not valid"),
     (("APBF.RESERVE", "f", 0.01, 1000, "SLACK", "1e-9"), "cannot be reached"),
     (("APBF.RESERVE", "f", 0.01, 10, "LAYOUT", "HEAP"), "one of SLICES, BLOCKS, ROWS"),
     (("APBF.RESERVE", "f", 0.01, 10, "SHAPE", 4), "SHAPE's l needs a value"),

@@ -1,7 +1,7 @@
 //! Throughput of the layouts, side by side: `cargo bench -p lately`.
 //!
-//! Every filter promises 1e-3 and is in its steady state. Answers are checked before anything is timed: all items of
-//! the window are reported, and strangers no more often than promised.
+//! Every filter promises 1e-3 and is in its steady state. The benchmark checks answers before it times
+//! anything: all items of the window are reported, and never-inserted items no more often than promised.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
@@ -21,7 +21,8 @@ const CONTENDERS: &[&str] = &["rows", "slices", "slices (12, 14)", "blocks", "bl
 /// Items per timed round.
 const ROUND: u64 = 10_000;
 
-/// The planner's choice of each layout, and the paper's own shapes for this rate.
+/// Returns a filter in steady state: the planner's choice for a layout, or one of the paper's shapes for this
+/// rate.
 fn steady(contender: &str, window: u64) -> Filter {
     let builder = Filter::builder().window(window);
     let promised = builder.clone().false_positive_rate(1e-3).max_slack(0.2);
@@ -46,10 +47,10 @@ fn check_answers(filter: &Filter) {
     );
     let strangers = (1 << 50)..(1 << 50) + 100_000_u64;
     let reported = strangers.filter(|number| filter.contains(number.to_le_bytes())).count();
-    assert!(reported < 150, "{reported} of 100000 strangers reported, 100 are promised");
+    assert!(reported < 150, "{reported} of 100000 never-inserted items reported, at most 100 are expected");
 }
 
-/// Arguments for every combination.
+/// The arguments of the benchmarks.
 fn combinations() -> impl Iterator<Item = (&'static str, u64)> {
     WINDOWS.iter().flat_map(|&window| CONTENDERS.iter().map(move |&contender| (contender, window)))
 }

@@ -1,9 +1,10 @@
 //! When the ring advances: after g inserts, or when the caller's clock enters a new generation.
 //!
-//! The generations of a time window are cut from absolute time: the millisecond t belongs to generation
-//! floor(t * l / span), in exact integers. So l generations last exactly one span, whatever span and l are, and filters
-//! that see the same times shift together. An item inserted at t is in generation q(t); at t + span the generation is
-//! q(t) + l, which is the last age at which all its segments are still there: the span is kept to the millisecond.
+//! The generations of a time window are fixed intervals of absolute time: the millisecond t belongs to
+//! generation q(t) = floor(t * l / span), computed exactly in integers. So l generations last exactly one
+//! span, for any span and l, and filters that see the same times shift together. An item inserted at t is in
+//! generation q(t). At t + span the generation is q(t) + l, the last one in which all of the item's segments
+//! still exist. So the span is kept to the millisecond.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -13,27 +14,27 @@ use core::time::Duration;
 use crate::ring::{Age, Ring};
 use crate::window::{Overload, Window};
 
-/// How long ago an item was last inserted. Both ends belong to the range.
+/// How long ago an item was last inserted. The ranges include both ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct AgeRange {
-    /// Inserts that came after it; 0 for the last item inserted.
+    /// The number of later inserts; 0 for the last item inserted.
     pub inserts: RangeInclusive<u64>,
-    /// Milliseconds since, for time windows whose clock has been set.
+    /// Milliseconds since the insert, for time windows whose clock has been set.
     pub millis: Option<RangeInclusive<u64>>,
 }
 
-/// Where a generation began. Its segment stands at the generation's age, so both share a ring position.
+/// The start of a generation. It is stored at the ring position of the segment with the generation's age.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GenerationStart {
-    /// Inserts before it.
+    /// The number of inserts before it.
     pub(crate) inserts: u64,
     /// The caller's clock; 0 for count windows and while the clock is unset.
     pub(crate) millis: u64,
 }
 
-/// What an insert finds when the newest generation has its full number of items.
+/// The result of [`Ageing::on_full`]: what to do when the newest generation has its full number of items.
 pub(crate) enum Full {
     /// The next insert belongs to a new generation.
     StartGeneration,
@@ -50,7 +51,7 @@ pub(crate) struct Ageing {
     full_at: u64,
     /// By ring position.
     pub(crate) starts: Box<[GenerationStart]>,
-    /// `None` until the caller first tells the time.
+    /// `None` until the caller first sets the clock.
     pub(crate) latest_ms: Option<u64>,
     pub(crate) backward_steps: u64,
     pub(crate) overloaded_generations: u64,
@@ -70,7 +71,7 @@ impl Ageing {
         }
     }
 
-    /// As new, without allocating.
+    /// Resets to the state of a new filter, without allocating.
     pub(crate) fn clear(&mut self) {
         self.inserts = 0;
         self.full_at = self.items_per_generation;
@@ -80,7 +81,7 @@ impl Ageing {
         self.overloaded_generations = 0;
     }
 
-    /// Whether [`on_full`](Self::on_full) has to be asked before the next insert.
+    /// Returns true if [`on_full`](Self::on_full) must be called before the next insert.
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
         self.inserts >= self.full_at
@@ -91,7 +92,7 @@ impl Ageing {
         self.inserts > self.full_at
     }
 
-    /// The number of inserts at which [`on_full`](Self::on_full) has to be asked.
+    /// The number of inserts at which [`on_full`](Self::on_full) must be called.
     #[cfg(feature = "std")]
     pub(crate) fn full_at(&self) -> u64 {
         self.full_at
@@ -102,7 +103,8 @@ impl Ageing {
         self.inserts += 1;
     }
 
-    /// The paper shifts lazily (section 4.1): the first insert of a new generation, not the last of the old.
+    /// The paper shifts lazily (section 4.1): at the first insert of a new generation, not at the last of the
+    /// old one.
     pub(crate) fn on_full(&mut self) -> Full {
         match self.window {
             Window::Count { .. } => Full::StartGeneration,
@@ -125,22 +127,23 @@ impl Ageing {
         self.full_at = self.inserts.saturating_add(self.items_per_generation);
     }
 
-    /// Moves the clock and returns the starts of the generations to enter, oldest first; never more than the ring
-    /// has segments, because by then nothing older is left.
+    /// Moves the clock and returns the starts of the generations to enter, oldest first. Never returns more
+    /// than the ring has segments, because after that many shifts nothing older is left.
     pub(crate) fn advance_clock(&mut self, now_ms: u64, ring: &Ring) -> impl Iterator<Item = u64> + use<> {
         let left = self.generations_left(now_ms, ring);
         let clock = self.generation_clock(ring);
         if clock.is_some() {
             self.set_clock(now_ms);
         }
-        // Each generation left is one entered; counted so, the last generation there is causes no overflow.
+        // Each generation left means one entered. Counting the generations left avoids an overflow at the
+        // last one.
         left.filter_map(move |generation| clock?.end_of(generation))
     }
 
-    /// How many shifts telling the time would make.
+    /// How many shifts `advance_clock` would make.
     pub(crate) fn shifts_until(&self, now_ms: u64, ring: &Ring) -> u32 {
         let left = self.generations_left(now_ms, ring);
-        // Never more than the ring has segments.
+        // Fits into `u32`: never more than the ring has segments.
         (left.end - left.start) as u32
     }
 
@@ -157,7 +160,7 @@ impl Ageing {
     fn set_clock(&mut self, now_ms: u64) {
         match self.latest_ms {
             None => {
-                // What was inserted before the clock was set counts as inserted now.
+                // Items inserted before the clock was set count as inserted now.
                 self.starts.iter_mut().for_each(|start| start.millis = now_ms);
                 self.latest_ms = Some(now_ms);
             }
@@ -175,13 +178,14 @@ impl Ageing {
         }
     }
 
-    /// The first millisecond of the next generation; `None` while no clock drives the ring, and for the last one.
+    /// The first millisecond of the next generation; `None` for count windows, while the clock is unset, and
+    /// in the last generation.
     pub(crate) fn next_generation_ms(&self, ring: &Ring) -> Option<u64> {
         let clock = self.generation_clock(ring)?;
         clock.end_of(clock.generation_at(self.latest_ms?))
     }
 
-    /// When generations that begin now begin, by the caller's clock.
+    /// The start time, by the caller's clock, of a generation that begins now.
     pub(crate) fn now_or_zero(&self) -> u64 {
         self.latest_ms.unwrap_or(0)
     }
@@ -190,7 +194,8 @@ impl Ageing {
         self.starts[ring.position_of(age).index()]
     }
 
-    /// How long ago an item was inserted that entered at one of the ages `newest..=oldest`.
+    /// The age of an item that was inserted when its generation had one of the ages `newest..=oldest`, seen
+    /// from now.
     pub(crate) fn age_range(&self, ring: &Ring, newest: Age, oldest: Age) -> AgeRange {
         let end = match newest.0.checked_sub(1) {
             Some(younger) => self.start_of(ring, Age(younger)),
@@ -221,19 +226,20 @@ impl Ageing {
         Some(Duration::from_millis(if nothing_expired { span_ms } else { certain_ms.min(span_ms) }))
     }
 
-    /// The start of generation l, the oldest that has all its segments.
+    /// The start of the generation of age l, the oldest one that still has all its segments.
     fn oldest_certain_generation(&self, ring: &Ring) -> GenerationStart {
         self.start_of(ring, Age(ring.window_generations()))
     }
 
-    /// After a restore: what [`new`](Self::new) and [`start_generation`](Self::start_generation) keep up to date.
+    /// Restores `full_at` after a snapshot was loaded; otherwise [`new`](Self::new) and
+    /// [`start_generation`](Self::start_generation) keep it up to date.
     pub(crate) fn derive_full_at(&mut self, ring: &Ring) {
         let full_at = self.start_of(ring, Age(0)).inserts.saturating_add(self.items_per_generation);
         self.full_at = if self.inserts > full_at { u64::MAX } else { full_at };
     }
 }
 
-/// Which generation a millisecond belongs to.
+/// Computes which generation a millisecond belongs to.
 #[derive(Clone, Copy)]
 struct GenerationClock {
     span_ms: u64,
@@ -241,12 +247,12 @@ struct GenerationClock {
 }
 
 impl GenerationClock {
-    /// floor(t * l / span). Fits, because a span has at least l milliseconds.
+    /// floor(t * l / span). Fits into `u64`, because a span has at least l milliseconds.
     fn generation_at(self, millis: u64) -> u64 {
         (u128::from(millis) * u128::from(self.generations) / u128::from(self.span_ms)) as u64
     }
 
-    /// The first millisecond of the generation after this one, if there is one before time runs out.
+    /// The first millisecond of the generation after this one, or `None` if it does not fit into `u64`.
     fn end_of(self, generation: u64) -> Option<u64> {
         let end =
             ((u128::from(generation) + 1) * u128::from(self.span_ms)).div_ceil(u128::from(self.generations));
@@ -259,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn generations_start_where_they_start() {
+    fn every_generation_starts_at_its_first_millisecond() {
         for (span_ms, generations) in [(600_000, 7), (7, 7), (1_000, 3), (u64::MAX, 900), (10, 9)] {
             let clock = GenerationClock { span_ms, generations };
             for millis in [0, 1, 2, 6, 7, 999, 1_700_000_000_000, u64::MAX - 1, u64::MAX] {
@@ -270,7 +276,10 @@ mod tests {
                 assert!(start == 0 || clock.generation_at(start - 1) < generation);
                 let next = clock.end_of(generation);
                 assert!(next.is_none_or(|next| clock.generation_at(next) == generation + 1));
-                assert!(next.is_some() || clock.generation_at(u64::MAX) == generation, "it is the last");
+                assert!(
+                    next.is_some() || clock.generation_at(u64::MAX) == generation,
+                    "only the last generation has no next one"
+                );
             }
         }
     }

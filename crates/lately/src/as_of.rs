@@ -1,4 +1,4 @@
-//! Asking a time window what it will say at a later time, without telling it the time.
+//! Answers of a time window for a later time, without changing the filter.
 
 use crate::ageing::{AgeRange, Ageing};
 use crate::filter::Filter;
@@ -9,26 +9,27 @@ use crate::ring::{Age, Ring};
 use crate::statistics::Statistics;
 use crate::window::Window;
 
-/// A sample with fewer items than this says too little: it is off by a fifth and more.
+/// A sample with fewer items than this is too inaccurate: its error is a fifth or more.
 const FEW: f64 = 30.0;
 
-/// A filter as it will be at a later time; made by [`Filter::as_of`].
+/// A read-only view of a filter at a later time; created by [`Filter::as_of`].
 ///
-/// Whatever is asked of it, it answers as the filter would after [`advance_to`](Filter::advance_to), but nothing
-/// changes: so readers that may not write, as those of a replica, still see an idle filter expire.
+/// Every method answers as the filter would after [`advance_to`](Filter::advance_to), but the filter does not
+/// change. So readers that must not write, for example those of a replica, still see an idle filter expire.
 #[derive(Clone, Copy, Debug)]
 pub struct AsOf<'a> {
     filter: &'a Filter,
-    /// `None`: as it is.
+    /// `None`: the filter's own time.
     now_ms: Option<u64>,
-    /// The shifts that are due until then. Afterwards the segments of so many of the youngest ages are empty, and every
-    /// other one is by so much older.
+    /// The number of shifts due until then. Afterwards the segments of that many youngest ages are empty, and
+    /// every other segment is older by that many generations.
     shifts: u32,
 }
 
 impl Filter {
-    /// The filter as it will be at `now_ms`. An earlier time than the latest told is the latest told, as always, and is
-    /// not counted; count windows have no clock.
+    /// Returns a view of the filter at `now_ms`. A time before the filter's latest time means the latest
+    /// time, and is not counted as a backward step. Count windows have no clock: the view is the filter
+    /// itself.
     ///
     /// ```
     /// use lately::Filter;
@@ -40,7 +41,7 @@ impl Filter {
     /// recent.insert("click");
     /// assert!(recent.as_of(1_700_000_060_000).contains("click"));
     /// assert!(!recent.as_of(1_700_000_180_000).contains("click"), "well past window and slack");
-    /// assert!(recent.contains("click"), "nobody has told the filter itself");
+    /// assert!(recent.contains("click"), "the filter's own clock has not moved");
     /// # Ok::<(), lately::ConfigError>(())
     /// ```
     #[inline]
@@ -49,7 +50,7 @@ impl Filter {
         AsOf { filter: self, now_ms: Some(now_ms), shifts }
     }
 
-    /// What the filter has been through and what its bits say now. Reads all of its memory.
+    /// Returns counters, and estimates from the filter's bits. Reads all of its memory.
     pub fn statistics(&self) -> Statistics {
         AsOf { filter: self, now_ms: None, shifts: 0 }.statistics()
     }
@@ -63,13 +64,13 @@ impl query::Matches for AsOf<'_> {
 }
 
 impl AsOf<'_> {
-    /// [`Filter::contains`].
+    /// See [`Filter::contains`].
     #[inline]
     pub fn contains<T: AsRef<[u8]>>(&self, item: T) -> bool {
         self.contains_hash(self.filter.hash_of(item))
     }
 
-    /// [`Filter::contains_hash`].
+    /// See [`Filter::contains_hash`].
     #[inline]
     pub fn contains_hash(&self, hash: u64) -> bool {
         if self.shifts == 0 {
@@ -78,7 +79,7 @@ impl AsOf<'_> {
         query::is_reported(self, hash, &self.filter.ring)
     }
 
-    /// [`Filter::contains_batch`].
+    /// See [`Filter::contains_batch`].
     ///
     /// # Panics
     /// If `items` and `seen` differ in length.
@@ -90,12 +91,12 @@ impl AsOf<'_> {
         items.iter().zip(seen).for_each(|(item, seen)| *seen = self.contains(item));
     }
 
-    /// [`Filter::age_of`].
+    /// See [`Filter::age_of`].
     pub fn age_of<T: AsRef<[u8]>>(&self, item: T) -> Option<AgeRange> {
         self.age_of_hash(self.filter.hash_of(item))
     }
 
-    /// [`Filter::age_of_hash`].
+    /// See [`Filter::age_of_hash`].
     pub fn age_of_hash(&self, hash: u64) -> Option<AgeRange> {
         let ring = &self.filter.ring;
         let (newest, oldest) = query::newest_run(ring, |age| self.matches_at(hash, ring, age))?;
@@ -103,19 +104,21 @@ impl AsOf<'_> {
         Some(ageing.age_range(&ring, newest, oldest))
     }
 
-    /// [`Filter::statistics`]. Reads all of the filter's memory.
+    /// See [`Filter::statistics`]. Reads all of the filter's memory.
     pub fn statistics(&self) -> Statistics {
         self.statistics_from(Sample::ALL)
     }
 
-    /// [`statistics`](Self::statistics), with estimates from about so many bytes of the filter's memory: for large
-    /// filters whose owner cannot wait. The fewer, the rougher. Where so few items were inserted that hardly any of them
-    /// can be in the sample, their number is taken for that of different items.
+    /// The same as [`statistics`](Self::statistics), but estimates from a sample of about `bytes` bytes of
+    /// the filter's memory: for large filters whose callers cannot wait. A smaller sample gives a rougher
+    /// estimate. If too few items were inserted for the sample to contain some of them, the number of inserts
+    /// serves as the number of distinct items.
     pub fn estimate(&self, bytes: u64) -> Statistics {
         self.statistics_from(self.sample(bytes))
     }
 
-    /// [`Statistics::estimated_distinct_items`] alone, from about so many bytes of the filter's memory.
+    /// Returns only [`Statistics::estimated_distinct_items`], from a sample of about `bytes` bytes of the
+    /// filter's memory.
     pub fn estimate_distinct_items(&self, bytes: u64) -> f64 {
         let (ring, ageing) = self.aged();
         self.distinct_items(&ring, &ageing, self.sample(bytes))
@@ -125,12 +128,13 @@ impl AsOf<'_> {
         Sample((bytes as f64 / self.filter.dimensions.memory_bytes as f64).min(1.0))
     }
 
-    /// The age which a segment of this later age has now; `None` if it will be new, and empty.
+    /// Returns the present age of the segment that will have this age; `None` if that segment will be new and
+    /// empty.
     fn age_now(&self, age: Age) -> Option<Age> {
         Ring::age_before(age, self.shifts)
     }
 
-    /// All of the filter that ages but its memory.
+    /// Returns the ring and the ageing state at the view's time: all state that ages, except the memory.
     fn aged(&self) -> (Ring, Ageing) {
         let (mut ring, mut ageing) = (self.filter.ring.clone(), self.filter.ageing.clone());
         if let Some(now_ms) = self.now_ms {
@@ -169,8 +173,9 @@ impl AsOf<'_> {
         }
     }
 
-    /// The segment of age a holds the generations a - k + 1 to a, so the segments of the ages l, l - k, l - 2k, ... hold
-    /// each of the generations 0 to l once. They reach a little further back than the window; the sum is scaled to it.
+    /// The segment of age a holds the generations a - k + 1 to a, so the segments of the ages l, l - k, l -
+    /// 2k, ... hold each of the generations 0 to l once. They reach a little further back than the window, so
+    /// the sum is scaled down to it.
     fn distinct_items(&self, ring: &Ring, ageing: &Ageing, sample: Sample) -> f64 {
         let Filter { dimensions, ring: ring_now, memory, .. } = self.filter;
         let (k, l) = (ring.required_matches(), ring.window_generations());

@@ -1,6 +1,6 @@
-//! What the operations do to an item, and doing it to many on the machine's best instructions, their memory asked for ahead.
-//! See `single` for one.
-#![allow(clippy::inline_always)] // see `kernel::Work`: what is not inlined is not compiled for the kernel
+//! The operations on one item, and running them on many items with the machine's best instructions, with
+//! their memory prefetched. See `single` for one item.
+#![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
 use core::iter::FusedIterator;
 
@@ -10,11 +10,11 @@ use crate::layout::kernel::{Kernel, Work};
 use crate::layout::{Memory, Query, Update, whichever};
 use crate::ring::Ring;
 
-/// How many items ahead of the one being handled memory is asked for. A rolling distance keeps as many fetches under way
-/// as the machine allows; hashing a whole batch first and probing it then does not.
+/// How many items ahead memory is prefetched. A rolling distance keeps as many fetches in flight as the
+/// machine allows; hashing a whole batch first and probing it afterwards does not.
 pub(crate) const AHEAD: usize = 32;
 
-/// A filter's state once its layout is known, so that loops are compiled for it.
+/// The state of a filter once its layout is known, so that loops are compiled for that layout.
 pub(crate) struct State<'a, S> {
     pub(crate) segments: S,
     pub(crate) ring: &'a mut Ring,
@@ -30,7 +30,7 @@ impl<S: Update> State<'_, S> {
         }
     }
 
-    /// Every segment becomes one generation older, and the newest starts empty.
+    /// Makes every segment one generation older and empties the newest.
     pub(crate) fn start_generation(&mut self, start_ms: u64) {
         self.ring.advance_generation();
         self.segments.recycle_newest(self.ring);
@@ -52,9 +52,9 @@ impl Located {
     }
 }
 
-/// What is done to a filter with one item; answers whether the item was seen lately (a plain insert does not ask).
+/// An operation on one item; returns true if the item was seen lately (a plain insert does not check).
 pub(crate) trait Operation: Copy {
-    /// Whether somebody wants the answers.
+    /// Whether the caller uses the answers.
     const ANSWERS: bool = true;
 
     fn apply<S: Update, K: Kernel>(self, kernel: K, state: &mut State<'_, S>, item: Located) -> bool;
@@ -83,7 +83,7 @@ pub(crate) struct CheckAndInsert;
 impl Operation for CheckAndInsert {
     #[inline(always)]
     fn apply<S: Update, K: Kernel>(self, kernel: K, state: &mut State<'_, S>, item: Located) -> bool {
-        // The question comes before the shift that the insert may bring.
+        // Check before the shift that the insert may cause.
         if state.ageing.is_full() {
             let seen = state.segments.contains(kernel, item.hash, item.place, state.ring);
             Insert.apply(kernel, state, item);
@@ -108,7 +108,7 @@ impl Operation for CheckOrInsert {
     }
 }
 
-/// The hashes of a batch's items; may be asked for more when there are none left.
+/// The hashes of a batch's items. The iterator may be called again after it has ended.
 pub(crate) trait Hashes: ExactSizeIterator<Item = u64> + FusedIterator {}
 impl<H: ExactSizeIterator<Item = u64> + FusedIterator> Hashes for H {}
 
@@ -199,15 +199,16 @@ impl<K: Kernel, S: Query> Stages for Querying<'_, K, S> {
     }
 }
 
-/// What happens to each item of a batch, twice. Methods must be `#[inline(always)]`; closures would not be, always.
+/// The two stages for each item of a batch. Methods must be `#[inline(always)]`; closures would not always be
+/// inlined.
 trait Stages {
-    /// Finds an item's place and asks for its memory.
+    /// Finds an item's place and prefetches its memory.
     fn look_up(&self, hash: u64) -> Located;
-    /// Does what is to be done with it, and answers.
+    /// Applies the operation and stores the answer.
     fn apply(&mut self, i: usize, item: Located);
 }
 
-/// Looks up and prefetches items [`AHEAD`] of the one that is applied.
+/// Looks up and prefetches items [`AHEAD`] of the one being applied.
 #[inline(always)]
 fn pipeline(mut stages: impl Stages, mut hashes: impl Hashes) {
     let len = hashes.len();

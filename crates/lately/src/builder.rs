@@ -1,4 +1,4 @@
-//! What a user asks for.
+//! The builder: what a user requests.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -10,10 +10,10 @@ use crate::plan::{Plan, Prefer, Request};
 use crate::shape::{Layout, Segment};
 use crate::window::{Overload, Window};
 
-/// Describes a filter; made by [`Filter::builder`].
+/// Describes the filter to build; created by [`Filter::builder`].
 ///
-/// A window and a false positive rate are all it needs. Leave out one of them and give
-/// [`max_memory`](Self::max_memory) instead, and you get the best that fits:
+/// A window and a false positive rate are enough. If you give [`max_memory`](Self::max_memory) instead of one
+/// of them, the planner finds the best value that fits:
 ///
 /// ```
 /// use lately::Filter;
@@ -53,41 +53,47 @@ impl Builder {
         Self::default()
     }
 
-    /// Never forget the last `inserts` inserts.
+    /// Guarantees the last `inserts` inserts.
     pub fn window(mut self, inserts: u64) -> Self {
         self.window = Some(AskedWindow::Count(inserts));
         self
     }
 
-    /// Never forget what was inserted in the last `span` (to the millisecond, rounded up) of the caller's clock; room
-    /// for `capacity` inserts in a span, spread so that none of its l generations brings more than its share. Give a
-    /// bursty stream room for its bursts. See [`Filter::advance_to`] and [`overload`](Self::overload).
+    /// Guarantees the inserts of the last `span` of the caller's clock (in milliseconds, rounded up).
+    ///
+    /// `capacity` is the largest number of inserts expected in one span. They should be spread so that none
+    /// of the l generations of the span receives more than capacity / l. For a bursty stream, choose a
+    /// capacity that covers the bursts. See [`Filter::advance_to`] and [`overload`](Self::overload).
     pub fn time_window(mut self, span: Duration, capacity: u64) -> Self {
         self.window = Some(AskedWindow::Time(span, capacity));
         self
     }
 
-    /// What a time window keeps when more items arrive than its capacity.
+    /// Sets what a time window keeps when it receives more items than its capacity: the span (the default) or
+    /// the rate.
     pub fn overload(mut self, overload: Overload) -> Self {
         self.overload = Some(overload);
         self
     }
 
-    /// How often an item never inserted may be reported, at the worst moment, by the exact model.
+    /// Sets the largest acceptable probability that an item which was never inserted is reported, at the
+    /// worst moment, by the exact model.
     pub fn false_positive_rate(mut self, rate: f64) -> Self {
         self.rate = Some(rate);
         self
     }
 
-    /// How many items that have left the window may still be reported at the worst moment, on average, as a share of
-    /// the window (peak NPWS). 0.1 and a window of a million: a hundred thousand. Small slack costs memory. Without
-    /// it the planner aims at [`DEFAULT_SLACK`](crate::DEFAULT_SLACK).
+    /// Sets how many items that have left the window may still be reported at the worst moment, on average,
+    /// as a share of the window (peak NPWS). For example, 0.1 allows a hundred thousand items for a window of
+    /// a million. Small slack costs memory. By default the planner aims at
+    /// [`DEFAULT_SLACK`](crate::DEFAULT_SLACK).
     pub fn max_slack(mut self, slack: f64) -> Self {
         self.max_slack = Some(slack);
         self
     }
 
-    /// What the planner minimises: memory accesses within twice the least memory (the default), or memory.
+    /// Sets what the planner minimises: memory accesses within twice the least memory (the default), or
+    /// memory.
     ///
     /// ```
     /// use lately::{Filter, Layout, Prefer};
@@ -104,14 +110,17 @@ impl Builder {
         self
     }
 
-    /// Only this layout; without it the planner chooses.
+    /// Restricts the planner to this layout. By default the planner chooses the layout.
     pub fn layout(mut self, layout: Layout) -> Self {
         self.layout = Some(layout);
         self
     }
 
-    /// Only this k and l: "the paper's own choice". Without a rate, parts are half full by design, and a segment is one
-    /// slice, or what [`segment`](Self::segment) or [`layout`](Self::layout) say; with a rate, as large as it takes.
+    /// Restricts the planner to this k and l.
+    ///
+    /// Without a rate this is the paper's own design: parts are half full, and a segment is one slice unless
+    /// [`segment`](Self::segment) or [`layout`](Self::layout) says otherwise. With a rate, the segments are
+    /// as large as the rate needs.
     ///
     /// ```
     /// use lately::Filter;
@@ -125,7 +134,7 @@ impl Builder {
         self
     }
 
-    /// Only segments of this kind.
+    /// Restricts the planner to segments of this kind.
     ///
     /// ```
     /// use lately::{Filter, Segment};
@@ -140,58 +149,62 @@ impl Builder {
         self
     }
 
-    /// At most this much memory on the heap, for the life of the filter.
+    /// Limits the heap memory of the filter, for its whole life.
     ///
-    /// With a window and a rate, building fails if they do not fit, and the error says what would. With only one of the
-    /// two, the other is the best that fits; with [`Prefer::Speed`], the best that a plan can give which takes at most
-    /// twice the least memory.
+    /// With a window and a rate, building fails if they do not fit; the error names a window or a rate that
+    /// would. With only one of the two, the planner finds the best value of the other that fits.
+    /// [`Prefer::Speed`] may spend up to half of this memory on fewer accesses: the plan may take twice the
+    /// least memory for its window and rate.
     pub fn max_memory(mut self, bytes: u64) -> Self {
         self.max_memory = Some(bytes);
         self
     }
 
-    /// Seeds the default hash, XXH3. Filters that exchange hashes or snapshots must agree on it.
+    /// Sets the seed of the default hash, XXH3. Filters that exchange hashes or snapshots must use the same
+    /// seed.
     pub fn seed(self, seed: u64) -> Self {
         self.hash_function(HashFunction::Xxh3 { seed })
     }
 
-    /// Another hash of items.
+    /// Selects the hash function for items; the default is XXH3 with seed 0.
     pub fn hash_function(mut self, hash_function: HashFunction) -> Self {
         self.hash_function = hash_function;
         self
     }
 
-    /// What [`build`](Self::build) would build, without allocating it.
+    /// Returns the plan that [`build`](Self::build) would use, without allocating the filter.
     ///
     /// # Errors
-    /// As [`build`](Self::build).
+    /// The same as [`build`](Self::build).
     pub fn plan(&self) -> Result<Plan, ConfigError> {
         self.request()?.dimensions().map(|dimensions| Plan::of(&dimensions))
     }
 
-    /// Ranked plans for the promise. The first is what [`build`](Self::build) takes; see [`Prefer`]. Then, by memory, the
-    /// best of each other layout and k (of rows: of each row size); by rate, where `max_memory` decides it.
+    /// Returns ranked plans for the request. The first is the one that [`build`](Self::build) uses; see
+    /// [`Prefer`]. Then follows the best plan of each other layout and k (for rows, of each row size), sorted
+    /// by memory, or by rate if `max_memory` determines the rate.
     ///
     /// # Errors
-    /// As [`build`](Self::build).
+    /// The same as [`build`](Self::build).
     pub fn plans(&self) -> Result<Vec<Plan>, ConfigError> {
         self.request()?.plans()
     }
 
     /// Plans the filter and allocates all the memory it will ever use.
     ///
-    /// Planning takes a twentieth of a second or more. Who needs many filters of one kind builds one and clones it.
+    /// Planning takes a twentieth of a second or more. To create many filters of one kind, build one and
+    /// clone it.
     ///
     /// # Errors
-    /// If no filter can be built as asked; the error names the value, the limit and the remedy.
+    /// If the requested filter cannot be built. The error names the value, the limit and the remedy.
     pub fn build(&self) -> Result<Filter, ConfigError> {
         Filter::with_dimensions(self.request()?.dimensions()?, self.hash_function)
     }
 
-    /// The same filter for threads to share.
+    /// Builds the same filter for use by many threads.
     ///
     /// # Errors
-    /// As [`build`](Self::build).
+    /// The same as [`build`](Self::build).
     #[cfg(feature = "std")]
     pub fn build_shared(&self) -> Result<crate::SharedFilter, ConfigError> {
         crate::SharedFilter::try_from(self.build()?)

@@ -5,33 +5,33 @@ use alloc::string::String;
 use crate::plan::MAX_WINDOW;
 use crate::shape::{Layout, MAX_PARTS, MAX_SEGMENTS};
 
-/// A filter that cannot be built as asked.
+/// The reason why the requested filter cannot be built.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// Neither a window nor a memory limit to derive it from.
+    /// Neither a window was given, nor a memory limit and a rate from which to derive it.
     #[error(
         "no window was asked for: call window(inserts) or time_window(span, capacity), or give max_memory(bytes) with false_positive_rate(rate) for the largest window that fits"
     )]
     MissingWindow,
-    /// No rate, and nothing to derive it from.
+    /// No rate was given, and nothing from which to derive it.
     #[error(
         "no false positive rate was asked for: call false_positive_rate(rate), or give max_memory(bytes) for the best rate that fits, or shape(k, l) for the paper's half-full design"
     )]
     MissingRate,
-    /// A window of no items, or more than can be counted.
+    /// The window has no items, or more than [`MAX_WINDOW`].
     #[error("a window of {window} inserts cannot be kept: ask for 1 to {MAX_WINDOW}")]
     Window {
-        /// What was asked.
+        /// The requested value.
         window: u64,
     },
-    /// A time window too short or too long.
+    /// The time window is too short or too long.
     #[error("a time window of {millis} ms cannot be kept: ask for 1 ms to {} ms", u64::MAX)]
     Span {
-        /// What was asked.
+        /// The requested value.
         millis: u128,
     },
-    /// A time window with more generations than milliseconds.
+    /// The time window has fewer milliseconds than generations.
     #[error(
         "a time window of {span_ms} ms cannot have {window_generations} generations: a generation lasts at least 1 ms, so lengthen the window or ask for more slack or a shape with a smaller l"
     )]
@@ -41,43 +41,43 @@ pub enum ConfigError {
         /// l.
         window_generations: u32,
     },
-    /// A rate that is not a probability of practical use.
+    /// The rate is not in the range that can be promised.
     #[error("a false positive rate of {rate} cannot be promised: ask for at least {min:e} and less than 1", min = crate::plan::MIN_RATE)]
     Rate {
-        /// What was asked.
+        /// The requested value.
         rate: f64,
     },
-    /// A slack that is no positive number.
+    /// The slack is not a positive finite number.
     #[error(
-        "a slack of {slack} means nothing: ask for the share of the window that may be reported after it has left, more than 0, for example 0.1"
+        "a slack of {slack} is not valid: ask for more than 0, the share of the window that may still be reported after it has left, for example 0.1"
     )]
     Slack {
-        /// What was asked.
+        /// The requested value.
         slack: f64,
     },
-    /// A slack that no shape reaches.
-    #[error("a slack of {slack} cannot be reached{}: {reachable} or more can", within(.layout.as_ref(), .shape.as_ref()))]
+    /// No shape reaches the requested slack.
+    #[error("a slack of {slack} cannot be reached{}: {reachable} or more can be reached", within(.layout.as_ref(), .shape.as_ref()))]
     SlackUnreachable {
-        /// What was asked.
+        /// The requested value.
         slack: f64,
-        /// The least slack that would have been accepted, or close to it.
+        /// The least slack that would have been accepted, or a value close to it.
         reachable: f64,
-        /// The layout that was asked for, if any.
+        /// The requested layout, if any.
         layout: Option<Layout>,
-        /// k and l, if they were asked for.
+        /// The requested k and l, if any.
         shape: Option<(u32, u32)>,
     },
-    /// A rate that a 64-bit hash cannot keep.
+    /// The rate is below what 64-bit hashes can keep.
     #[error("a false positive rate of {rate:e} cannot be promised for a window of {window} items: 64-bit hashes alone collide at about {:e}, so ask for {reachable:e} or more", .reachable / 2.0)]
     RateUnreachable {
-        /// What was asked.
+        /// The requested value.
         rate: f64,
-        /// The items of the window.
+        /// The number of items in the window.
         window: u64,
-        /// A rate that would do.
+        /// A rate that can be promised.
         reachable: f64,
     },
-    /// k or l out of range.
+    /// k or l is out of range.
     #[error(
         "a shape of k={required_matches} l={window_generations} cannot be built: k and l are at least 1, and k + l at most {MAX_SEGMENTS}"
     )]
@@ -87,15 +87,15 @@ pub enum ConfigError {
         /// l.
         window_generations: u32,
     },
-    /// b out of range for slices.
+    /// b is out of range for slices.
     #[error("segments of {parts} parts cannot be built: ask for 1 to {MAX_PARTS}")]
     Parts {
         /// b.
         parts: u32,
     },
-    /// B and b that the format cannot hold.
+    /// The format does not support this combination of B and b.
     #[error(
-        "blocks of {block_bits} bits with {bits_per_block} set per item cannot be built: a block has 64 or 512 bits, an item sets 1, 2, 4, 8 or (in 64) 16 of them"
+        "blocks of {block_bits} bits with {bits_per_block} set per item cannot be built: ask for blocks of 64 or 512 bits in which an item sets 1, 2, 4 or 8 bits, or 16 in blocks of 64 bits"
     )]
     Block {
         /// B.
@@ -103,9 +103,9 @@ pub enum ConfigError {
         /// b.
         bits_per_block: u32,
     },
-    /// Rows that cannot hold the segments.
+    /// The segments do not fit into rows of this size.
     #[error(
-        "rows of {row_bytes} bytes cannot hold {segments} segments of {parts} parts: a row has 64, 128 or 256 bytes, a segment at least 1 part, and (k + l) * parts is at most 31 in 64 bytes and 63 in the others"
+        "rows of {row_bytes} bytes cannot hold {segments} segments of {parts} parts: a row has 64, 128 or 256 bytes, a segment at least 1 part, and (k + l) * parts is at most 31 in 64 bytes and 63 in larger rows"
     )]
     Row {
         /// Bytes in a row.
@@ -115,47 +115,47 @@ pub enum ConfigError {
         /// k + l.
         segments: u32,
     },
-    /// A segment that is not of the layout asked for.
+    /// The requested segment belongs to another layout than the requested one.
     #[error(
         "the segment asked for belongs to the layout {segment}, but the layout asked for is {layout}: leave out one of the two"
     )]
     LayoutConflict {
-        /// The layout asked for.
+        /// The requested layout.
         layout: Layout,
-        /// The segment's.
+        /// The layout of the requested segment.
         segment: Layout,
     },
-    /// An overload policy for a count window.
+    /// An overload policy was given for a count window.
     #[error(
         "an overload policy was given for a count window, which cannot be overloaded: leave it out, or ask for time_window(span, capacity)"
     )]
     OverloadWithoutTime,
-    /// The promise does not fit into `max_memory`.
-    #[error("{needed_bytes} bytes are needed, but max_memory is {max_memory}: allow that many{}", remedies(.fitting_window.as_ref(), .fitting_rate.as_ref()))]
+    /// The requested promise does not fit into `max_memory`.
+    #[error("{needed_bytes} bytes are needed, but max_memory is {max_memory}: raise it to {needed_bytes}{}", remedies(.fitting_window.as_ref(), .fitting_rate.as_ref()))]
     MemoryTooSmall {
-        /// What the least plan takes.
+        /// The memory of the smallest plan.
         needed_bytes: u64,
-        /// What was allowed.
+        /// The requested limit.
         max_memory: u64,
-        /// The window that would fit at the rate asked for.
+        /// A window that would fit with the requested rate.
         fitting_window: Option<u64>,
-        /// The rate that would fit with the window asked for.
+        /// A rate that would fit with the requested window.
         fitting_rate: Option<f64>,
     },
-    /// More memory than can be addressed.
+    /// The filter would need more memory than can be addressed.
     #[error(
-        "no filter for {window} items can be addressed with this rate and shape: ask for a smaller window or a higher rate, or leave the shape to the planner"
+        "a filter for {window} items with this rate and shape is too large to be addressed: ask for a smaller window or a higher rate, or leave the shape to the planner"
     )]
     TooLarge {
-        /// The items of the window.
+        /// The number of items in the window.
         window: u64,
     },
-    /// More memory than this machine can allocate.
+    /// The memory cannot be allocated on this machine.
     #[error(
         "{bytes} bytes cannot be allocated here: ask for a smaller window or a higher rate, or give max_memory(bytes)"
     )]
     Allocation {
-        /// What the plan takes.
+        /// The memory of the plan.
         bytes: u64,
     },
 }
@@ -177,7 +177,7 @@ fn remedies(fitting_window: Option<&u64>, fitting_rate: Option<&f64>) -> String 
     window + &rate
 }
 
-/// Bytes or a file that are not a usable snapshot.
+/// The reason why bytes or a file cannot be used as a snapshot, or a snapshot cannot be saved.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnapshotError {
@@ -185,69 +185,69 @@ pub enum SnapshotError {
     #[cfg(feature = "std")]
     #[error("{path}: {source}")]
     Io {
-        /// The file.
+        /// The path of the file.
         path: String,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// Fewer bytes than a snapshot of this header has.
+    /// The bytes end before the snapshot that their header describes.
     #[error(
-        "the snapshot is cut off: {found} bytes, but {expected} are needed; restore the file from a copy"
+        "the snapshot is cut off: it has {found} bytes, but {expected} are needed; restore the file from a copy"
     )]
     Truncated {
-        /// How many there should be.
+        /// The number of bytes needed.
         expected: u64,
-        /// How many there are.
+        /// The number of bytes found.
         found: u64,
     },
-    /// More bytes than a snapshot of this header has.
-    #[error("{extra} bytes follow the end of the snapshot; pass exactly what was saved")]
+    /// More bytes follow the snapshot that the header describes.
+    #[error("{extra} bytes follow the end of the snapshot; pass exactly the bytes that were saved")]
     TrailingBytes {
-        /// How many.
+        /// The number of extra bytes.
         extra: u64,
     },
-    /// Not a snapshot at all.
+    /// The bytes are not a snapshot.
     #[error("this is not a lately snapshot: it does not begin with the bytes \"LATELY\\r\\n\"")]
     Magic,
-    /// A format of another version.
+    /// The snapshot has another format version.
     #[error(
         "the snapshot has format version {found}, but this build reads version {supported}; use a build that reads it"
     )]
     Version {
-        /// What the header says.
+        /// The version in the header.
         found: u32,
-        /// What this build reads.
+        /// The version that this build reads.
         supported: u32,
     },
-    /// A damaged snapshot.
+    /// The checksum does not match: the snapshot is damaged.
     #[error(
         "the snapshot is damaged: its checksum is {found:016x}, but its bytes give {computed:016x}; restore the file from a copy"
     )]
     Checksum {
-        /// What stands at the end.
+        /// The checksum at the end of the snapshot.
         found: u64,
-        /// What the bytes give.
+        /// The checksum computed from the bytes.
         computed: u64,
     },
-    /// A field with a value no snapshot of ours has.
+    /// A field has a value that no filter writes.
     #[error(
-        "the snapshot's field `{field}` has the value {value}, which no filter has; the snapshot is damaged or was not written by this software"
+        "the snapshot's field `{field}` has the value {value}, which is not valid; the snapshot is damaged or was not written by this software"
     )]
     Field {
-        /// Its name in docs/format.md.
+        /// The name of the field in docs/format.md.
         field: &'static str,
-        /// What it says.
+        /// The value found.
         value: u64,
     },
     /// Bits are set that belong to no segment.
-    #[error("bits of the snapshot's words are set that no filter sets; it was not written by this software")]
+    #[error("the snapshot has bits set that no filter sets; it was not written by this software")]
     UnusedBits,
-    /// The filter does not fit into this machine's memory.
+    /// The memory for the filter cannot be allocated on this machine.
     #[error(
         "the snapshot's filter takes {bytes} bytes, which cannot be allocated here; open it on a larger machine"
     )]
     Allocation {
-        /// How many.
+        /// The memory that the filter needs.
         bytes: u64,
     },
 }

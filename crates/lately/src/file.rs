@@ -14,8 +14,9 @@ use crate::filter::Filter;
 use crate::snapshot::MAGIC;
 
 impl Filter {
-    /// Saves a snapshot to a file. Whatever happens, a crash of the machine included, the file holds either the old
-    /// snapshot or the new one, whole: the new one is written beside it, synced, and renamed over it.
+    /// Saves a snapshot to a file. The file always holds either the complete old snapshot or the complete new
+    /// one, even after a crash of the machine: the new one is written to a temporary file beside it, synced,
+    /// and renamed over it.
     ///
     /// ```
     /// use lately::Filter;
@@ -30,18 +31,18 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// If the system refuses. The old file is then as it was, unless only the last step failed, the syncing of the
-    /// directory.
+    /// If an operating system call fails. The old file is then unchanged, unless only the last step failed,
+    /// which syncs the directory.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SnapshotError> {
         self.start_save(path)?.finish()
     }
 
-    /// The first half of [`save`](Self::save): writes a snapshot beside the file, without a second copy of the filter in
-    /// memory. [`PendingSave::finish`] puts it in its place; that takes long, but no longer needs the filter, so another
-    /// thread may do it while this one goes on.
+    /// The first half of [`save`](Self::save): writes a snapshot to a temporary file, without a second copy
+    /// of the filter in memory. [`PendingSave::finish`] then moves it into place. That takes long but does
+    /// not need the filter, so another thread can do it while this one goes on.
     ///
     /// # Errors
-    /// If the system refuses. The old file is then as it was.
+    /// If an operating system call fails. The old file is then unchanged.
     pub fn start_save(&self, path: impl AsRef<Path>) -> Result<PendingSave, SnapshotError> {
         let path = path.as_ref();
         PendingSave::create(path)
@@ -65,8 +66,8 @@ impl Filter {
                 let fill = |piece: &mut [u8]| file.read_exact(piece).map_err(|source| at(path, source));
                 Self::read_snapshot(metadata.len(), fill)
             } else {
-                // Only of a file is the length known beforehand. What may never end is read on only if it begins as
-                // a snapshot does.
+                // The length is known in advance only for a regular file. Other input may be endless, so it
+                // is read on only if it begins like a snapshot.
                 let mut bytes = Vec::new();
                 (&mut file).take(MAGIC.len() as u64).read_to_end(&mut bytes)?;
                 if bytes == MAGIC {
@@ -83,8 +84,8 @@ fn at(path: &Path, source: io::Error) -> SnapshotError {
     SnapshotError::Io { path: path.display().to_string(), source }
 }
 
-/// A snapshot that is written, but not in its place yet; made by [`Filter::start_save`]. Dropped, it is as if it had never
-/// been.
+/// A snapshot that has been written to a temporary file but is not in place yet; created by
+/// [`Filter::start_save`]. Dropping it removes the temporary file.
 #[derive(Debug)]
 #[must_use = "a snapshot that is not finished is not saved"]
 pub struct PendingSave {
@@ -99,7 +100,7 @@ impl PendingSave {
         let target = Self::target_of(path);
         let existing = fs::symlink_metadata(&target).ok();
         if existing.as_ref().is_some_and(|existing| !existing.is_file()) {
-            let problem = "is no file, and a save would replace it by one; name another path";
+            let problem = "is not a regular file, and a save would replace it; choose another path";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
         }
         let (temporary, file) = create_beside(&target)?;
@@ -111,10 +112,11 @@ impl PendingSave {
         Ok(pending)
     }
 
-    /// The file that a save to this path replaces or creates, under the name it has wherever one comes from. A link stays a link:
-    /// it is what it leads to, even if that does not exist yet.
+    /// Returns the path of the file that a save to this path replaces or creates; a canonical path, if the
+    /// directory exists. A symbolic link stays a link: the target is the file it leads to, even if that file
+    /// does not exist yet.
     pub fn target_of(path: impl AsRef<Path>) -> PathBuf {
-        /// Linux follows no more.
+        /// Linux follows at most this many.
         const MOST_LINKS: usize = 40;
         let mut target = path.as_ref().to_path_buf();
         for _ in 0..MOST_LINKS {
@@ -125,11 +127,11 @@ impl PendingSave {
         directory.zip(target.file_name()).map(|(directory, name)| directory.join(name)).unwrap_or(target)
     }
 
-    /// Removes what saves to this file have left beside it that were killed before they finished. Only for callers who
-    /// know that no save to it is under way, for example because they hold a lock.
+    /// Removes temporary files that were left beside this file by saves that were killed before they
+    /// finished. Call it only if no save to this file is in progress, for example while holding a lock.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// If an operating system call fails.
     pub fn remove_abandoned(path: impl AsRef<Path>) -> Result<(), SnapshotError> {
         let path = path.as_ref();
         let target = Self::target_of(path);
@@ -148,11 +150,11 @@ impl PendingSave {
         remove().map_err(|source| at(path, source))
     }
 
-    /// Makes the snapshot durable and puts it in the place of the old one.
+    /// Makes the snapshot durable and replaces the old one.
     ///
     /// # Errors
-    /// If the system refuses. The old file is then as it was, unless only the last step failed, the syncing of the
-    /// directory.
+    /// If an operating system call fails. The old file is then unchanged, unless only the last step failed,
+    /// which syncs the directory.
     pub fn finish(mut self) -> Result<(), SnapshotError> {
         let mut replace = || {
             self.file.sync_all()?;
@@ -165,7 +167,8 @@ impl PendingSave {
 }
 
 impl Drop for PendingSave {
-    /// What was not renamed is of no use to anybody. After a rename the name may already be somebody else's.
+    /// A temporary file that was not renamed is useless. After the rename, its name may already belong to
+    /// another save.
     fn drop(&mut self) {
         if !self.is_in_place {
             let _ = fs::remove_file(&self.temporary);
@@ -173,8 +176,8 @@ impl Drop for PendingSave {
     }
 }
 
-/// A new file in the same directory, so that the rename stays within one file system. A name that is taken, by another
-/// save or left by a crash, is not touched.
+/// Creates a new file in the same directory, so that the rename stays within one file system. Never reuses a
+/// name that exists, whether it belongs to another save or was left by a crash.
 fn create_beside(target: &Path) -> io::Result<(PathBuf, File)> {
     static SAVES: AtomicU64 = AtomicU64::new(0);
     let prefix = temporary_prefix(target)?;
@@ -190,18 +193,19 @@ fn create_beside(target: &Path) -> io::Result<(PathBuf, File)> {
     }
 }
 
-/// How the names of a file's temporary files begin; two numbers and `.tmp` follow.
+/// Returns the prefix of the names of a file's temporary files; two numbers and `.tmp` follow it.
 fn temporary_prefix(target: &Path) -> io::Result<OsString> {
-    let name =
-        target.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a file name"))?;
+    let name = target.file_name().ok_or_else(|| {
+        io::Error::new(io::ErrorKind::InvalidInput, "the path does not end in a file name; add one")
+    })?;
     let mut prefix = OsString::from(".");
     prefix.push(name);
     prefix.push(".");
     Ok(prefix)
 }
 
-/// What stands in the names of a file's own temporary files; where there are three, they are those of a file whose name ends with a
-/// number.
+/// Returns true for the variable part of a temporary file's name. Three numbers would belong to a file whose
+/// own name ends in a number.
 fn are_two_numbers(text: &[u8]) -> bool {
     let is_number = |digits: &[u8]| !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
     let parts: Vec<&[u8]> = text.split(|byte| *byte == b'.').collect();
@@ -212,7 +216,8 @@ fn directory_of(target: &Path) -> &Path {
     target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A snapshot may hold a secret key: only its owner may read it, unless the file it replaces says otherwise.
+/// A snapshot may contain a secret key, so only its owner may read it, unless the replaced file's permissions
+/// say otherwise.
 fn new_private_file() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -221,8 +226,8 @@ fn new_private_file() -> OpenOptions {
     options
 }
 
-/// A file that changes hands at a save would be out of its owner's reach. Only the system's administrator may give one away;
-/// others may keep it in its group, if they are in it.
+/// Keeps the owner and the group of the replaced file; otherwise its owner could lose access to it. Only root
+/// may give a file to another owner; other users may keep its group if they are members of it.
 fn keep_owner(file: &File, existing: &fs::Metadata) {
     #[cfg(unix)]
     {
@@ -234,7 +239,7 @@ fn keep_owner(file: &File, existing: &fs::Metadata) {
     let _ = (file, existing);
 }
 
-/// Makes the rename itself durable. Only Unix lets a directory be opened and synced.
+/// Makes the rename itself durable. Only on Unix can a directory be opened and synced.
 fn sync_directory(target: &Path) -> io::Result<()> {
     if cfg!(unix) {
         File::open(directory_of(target))?.sync_all()?;

@@ -18,12 +18,12 @@ use crate::window::Window;
 
 /// A sliding-window Bloom filter: answers "have I seen this lately?" in fixed memory.
 ///
-/// Any of the last [`guaranteed_window`](Self::guaranteed_window) inserts is reported, always. Items never inserted
-/// are reported at most at the rate asked for. Items that have left the window are soon forgotten; how soon is what
-/// [`max_slack`](Builder::max_slack) bounds.
+/// Any of the last [`guaranteed_window`](Self::guaranteed_window) inserts is reported, always. Items that
+/// were never inserted are reported at most at the requested rate. Items that have left the window are soon
+/// forgotten; [`max_slack`](Builder::max_slack) bounds how soon.
 ///
-/// Items are anything `AsRef<[u8]>`. Every operation also has a form for callers who bring their own 64-bit hash
-/// (`*_hash`, which must be well mixed), and for many items at once (`*_batch`, `*_hash_batch`).
+/// An item is any `AsRef<[u8]>`. Every operation also has a form for callers with their own 64-bit hash
+/// (`*_hash`; the hash must be well mixed) and for many items at once (`*_batch`, `*_hash_batch`).
 ///
 /// ```
 /// use lately::Filter;
@@ -41,7 +41,7 @@ pub struct Filter {
     pub(crate) ring: Ring,
     pub(crate) ageing: Ageing,
     pub(crate) memory: Memory,
-    /// How it computes, not what: no part of its state.
+    /// Selects how the filter computes; not part of its state.
     pub(crate) instructions: Instructions,
 }
 
@@ -57,7 +57,7 @@ impl PartialEq for Filter {
 }
 
 impl Filter {
-    /// Begins the description of a filter.
+    /// Returns a builder that describes a filter.
     pub fn builder() -> Builder {
         Builder::new()
     }
@@ -74,11 +74,11 @@ impl Filter {
         Ok(Self { dimensions, hash_function, ring, ageing, memory, instructions: Instructions::detect() })
     }
 
-    /// How long ago the item was last inserted, or `None` if the filter does not know it.
+    /// Returns how long ago the item was last inserted, or `None` if the filter does not report it.
     ///
-    /// Ages are known to a generation, and a chance match next to the item's own segments can widen the range by one
-    /// or more. For an item of the window the range contains the truth, except with at most the probability of a
-    /// false positive; then it is too young.
+    /// Ages are accurate to one generation. A chance match next to the item's own segments can widen the
+    /// range by one generation or more. For an item in the window the range contains the true age, except
+    /// with at most the probability of a false positive; then the range is too young.
     ///
     /// ```
     /// use lately::Filter;
@@ -94,20 +94,20 @@ impl Filter {
         self.age_of_hash(self.hash_of(item))
     }
 
-    /// [`age_of`](Self::age_of) for a hash of the caller's.
+    /// The same as [`age_of`](Self::age_of), for a hash computed by the caller.
     pub fn age_of_hash(&self, hash: u64) -> Option<AgeRange> {
         let segments = self.memory.segments();
         let (newest, oldest) = query::newest_run(&self.ring, |age| segments.matches(hash, &self.ring, age))?;
         Some(self.ageing.age_range(&self.ring, newest, oldest))
     }
 
-    /// Tells a time window the time: milliseconds of a clock the caller owns (event time, or wall time). The filter
-    /// never reads a clock itself.
+    /// Advances the clock of a time window to `now_ms`: milliseconds of a clock that the caller owns (event
+    /// time or wall time). The filter never reads a clock itself.
     ///
-    /// Time does not run backwards: an earlier `now_ms` counts as the latest seen, and is counted in
-    /// [`Counters::backward_steps`]. Until the first call the clock is unset, and items inserted before it count
-    /// as inserted at that first time. However long the gap, at most k + l shifts are made. Count windows have no
-    /// clock and ignore the call.
+    /// Time does not run backwards: an earlier `now_ms` has no effect except that
+    /// [`Counters::backward_steps`] counts it. The clock is unset until the first call; items inserted before
+    /// that call count as inserted at its time. The call makes at most k + l shifts, however long the gap.
+    /// Count windows have no clock and ignore the call.
     ///
     /// ```
     /// use lately::Filter;
@@ -134,8 +134,8 @@ impl Filter {
         }
     }
 
-    /// After a time in which threads shared it, a generation may have more items than its share; the next one begins
-    /// then, as it would with the next insert.
+    /// Starts the next generation, as the next insert would, if the current one has more items than its
+    /// share. That can happen while threads share the filter.
     #[cfg(feature = "std")]
     pub(crate) fn start_generation_if_overfull(&mut self) {
         let Self { memory, ring, ageing, .. } = self;
@@ -146,20 +146,21 @@ impl Filter {
         }
     }
 
-    /// The first time at which [`advance_to`](Self::advance_to) will shift a time window. Until then, telling the time
-    /// before each of many items, or before the first of them, is the same to their answers: so items with times of
-    /// their own can go through in batches. `None` for count windows, until the clock is first set, and where no
-    /// time is left for another shift.
+    /// Returns the first time at which [`advance_to`](Self::advance_to) will shift a time window. Calls with
+    /// earlier times do not change any answer, so a batch of items that all have earlier times needs only one
+    /// call, before the first item. Returns `None` for count windows, while the clock is unset, and if the
+    /// clock cannot reach another shift.
     pub fn next_shift_ms(&self) -> Option<u64> {
         self.ageing.next_generation_ms(&self.ring)
     }
 
-    /// The latest time a time window was told. `None` for count windows, and until the clock is first set.
+    /// Returns the latest time passed to a time window. `None` for count windows and while the clock is
+    /// unset.
     pub fn latest_ms(&self) -> Option<u64> {
         self.ageing.latest_ms
     }
 
-    /// Forgets everything; the filter is as new, its clock unset.
+    /// Forgets everything. The filter is like a new one, with its clock unset.
     pub fn clear(&mut self) {
         self.ring = Ring::new(self.ring.required_matches(), self.ring.window_generations());
         let segments = self.memory.segments_mut();
@@ -168,35 +169,36 @@ impl Filter {
         self.ageing.clear();
     }
 
-    /// How many of the newest inserts are certain to be reported.
+    /// Returns how many of the newest inserts are certain to be reported.
     ///
-    /// For a count window: l * g, which is what was asked for, rounded up to whole generations. For a time window: the
-    /// inserts that the generations now in the window really brought; see
+    /// For a count window this is l * g: the requested window, rounded up to whole generations. For a time
+    /// window it is the number of inserts that the generations now in the window received; see
     /// [`guaranteed_span`](Self::guaranteed_span).
     pub fn guaranteed_window(&self) -> u64 {
         self.ageing.guaranteed_window(&self.ring)
     }
 
-    /// For a time window: everything inserted less than this long ago is certain to be reported. `None` for a count
-    /// window.
+    /// For a time window, returns the age below which every insert is certain to be reported. `None` for a
+    /// count window.
     ///
-    /// This is the span asked for, unless [`Overload::KeepRate`](crate::Overload::KeepRate) has shortened it lately.
+    /// This is the requested span, unless [`Overload::KeepRate`](crate::Overload::KeepRate) has recently
+    /// shortened it.
     pub fn guaranteed_span(&self) -> Option<Duration> {
         self.ageing.guaranteed_span(&self.ring)
     }
 
-    /// The shape in force and what the exact model predicts of it. Computed at each call.
+    /// Returns the filter's shape and the predictions of the exact model. Computes them at each call.
     pub fn plan(&self) -> Plan {
         Plan::of(&self.dimensions)
     }
 
-    /// The hash function in force.
+    /// Returns the hash function of this filter.
     pub fn hash_function(&self) -> HashFunction {
         self.hash_function
     }
 
-    /// Computes with the next slower instructions from now on, at last without SIMD, with the same bits; whether there are any.
-    /// For tests.
+    /// Switches to the next slower instruction set, finally to code without SIMD; returns false if there is
+    /// none. The bits stay the same. For tests.
     #[doc(hidden)]
     pub fn use_slower_instructions(&mut self) -> bool {
         let slower = self.instructions.slower();
@@ -204,10 +206,10 @@ impl Filter {
         slower.is_some()
     }
 
-    /// A copy, or an error if the memory for it cannot be had; `clone` would end the program then.
+    /// Returns a copy, or an error if the memory for it cannot be allocated; `clone` would abort the program.
     ///
     /// # Errors
-    /// If so much cannot be allocated.
+    /// If the memory cannot be allocated.
     pub fn try_clone(&self) -> Result<Self, ConfigError> {
         let mut copy = Self::with_dimensions(self.dimensions, self.hash_function)?;
         copy.ring = self.ring.clone();
@@ -219,17 +221,18 @@ impl Filter {
         Ok(copy)
     }
 
-    /// The window asked for.
+    /// Returns the requested window.
     pub fn window(&self) -> Window {
         self.dimensions.window
     }
 
-    /// Bytes on the heap; fixed since construction.
+    /// Returns the number of bytes on the heap; fixed since construction.
     pub fn memory_bytes(&self) -> u64 {
         self.dimensions.memory_bytes
     }
 
-    /// What the filter has counted. Unlike [`statistics`](Self::statistics), this reads none of its memory.
+    /// Returns the filter's counters. Unlike [`statistics`](Self::statistics), this does not read the
+    /// segments.
     pub fn counters(&self) -> Counters {
         let Ageing { inserts, backward_steps, overloaded_generations, .. } = self.ageing;
         let generation = self.ring.generation();

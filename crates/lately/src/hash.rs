@@ -1,6 +1,6 @@
-//! Item bytes to one 64-bit hash, and that hash to as many positions as a filter needs.
+//! Maps an item's bytes to one 64-bit hash, and that hash to as many positions as a filter needs.
 //!
-//! Everything here is part of the format: a change of any constant changes every filter, and the golden tests
+//! Everything here is part of the format: changing a constant changes every filter, and the golden tests
 //! fail. See docs/format.md, "Hashing".
 
 use core::fmt;
@@ -26,14 +26,16 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum HashFunction {
-    /// XXH3-64. Fast, specified and available in every language; anyone who knows the seed can find collisions.
+    /// XXH3-64. Fast, specified and available in every language; anyone who knows the seed can find
+    /// collisions.
     Xxh3 {
-        /// Filters that exchange hashes must share it.
+        /// Filters that exchange hashes must use the same seed.
         seed: u64,
     },
-    /// SipHash-1-3 with a secret key, for streams whose senders are hostile. About a third of the speed of XXH3.
+    /// SipHash-1-3 with a secret key, for streams whose senders are hostile. About a third of the speed of
+    /// XXH3.
     SipHash13 {
-        /// Must stay secret. Snapshots contain it, so they must too.
+        /// Must stay secret. Snapshots contain it, so keep them secret too.
         key: [u8; 16],
     },
 }
@@ -54,11 +56,12 @@ impl fmt::Debug for HashFunction {
 }
 
 impl HashFunction {
-    /// The 64-bit hash of an item's bytes.
+    /// Returns the 64-bit hash of an item's bytes.
     #[inline]
     pub fn hash(&self, item: &[u8]) -> u64 {
         match self {
-            // Unseeded it has constants where seeded it computes; short enough to be part of the caller's loop.
+            // Without a seed it uses constants where the seeded form computes; it is short enough to be
+            // inlined into the caller's loop.
             Self::Xxh3 { seed: 0 } => xxh3_64(item),
             keyed => keyed.hash_keyed(item),
         }
@@ -82,18 +85,19 @@ const LANE_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 /// An odd constant with about half its bits set (the first 64 fractional bits of pi).
 const MULTIPLIER: u64 = 0x243f_6a88_85a3_08d3;
 
-/// An independent-looking 64-bit value for each `lane` of an item's hash.
+/// Returns an independent-looking 64-bit value for each `lane` of an item's hash.
 ///
-/// A full 64 x 64 -> 128 bit product, folded. Double hashing (`h1 + i * h2`, paper section 3) is cheaper but has a
-/// floor on small slices: two items whose two derived values collide collide in *every* lane. Here a collision in
-/// one lane says nothing about the next; `tests/hashing.rs` measures that against independent hashes.
+/// Computes a full 64 x 64 -> 128 bit product and folds it. Double hashing (`h1 + i * h2`, paper section 3)
+/// is cheaper but has a floor on small slices: if both derived values of two items collide, the items collide
+/// in *every* lane. Here a collision in one lane says nothing about the next; `tests/hashing.rs` measures
+/// that against independent hashes.
 #[inline]
 pub(crate) fn remix(hash: u64, lane: u64) -> u64 {
     let product = u128::from(hash ^ (lane + 1).wrapping_mul(LANE_STEP)) * u128::from(MULTIPLIER);
     (product >> 64) as u64 ^ product as u64
 }
 
-/// A value below `limit`, by multiply-high: the top bits of `value` decide.
+/// Returns a value below `limit`, by multiply-high: the top bits of `value` decide.
 #[inline]
 pub(crate) fn reduce(value: u64, limit: u64) -> u64 {
     ((u128::from(value) * u128::from(limit)) >> 64) as u64

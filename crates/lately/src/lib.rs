@@ -1,11 +1,14 @@
 //! "Have I seen this lately?", answered for an endless stream, in fixed memory.
 //!
-//! A [`Filter`] is a sliding-window Bloom filter (age-partitioned, after Shtul, Baquero and Almeida). It promises:
+//! A [`Filter`] is a sliding-window Bloom filter (age-partitioned, after Shtul, Baquero and Almeida). It
+//! promises:
 //!
-//! 1. Any of the last *window* inserts is reported. Always.
-//! 2. An item never inserted is reported at most at the rate asked for, at the worst moment, by an exact model.
-//! 3. Items that have left the window are soon forgotten; how many linger on average is bounded too.
-//! 4. Memory is fixed, and known before construction.
+//! 1. It reports every one of the last *window* inserts. Always.
+//! 2. It reports an item that was never inserted at most at the requested rate, at the worst moment, by an
+//!    exact model.
+//! 3. It soon forgets items that have left the window. How many of them it still reports, on average, is
+//!    bounded too.
+//! 4. Its memory is fixed, and known before construction.
 //! 5. The same input gives the same filter, bit for bit, on every platform.
 //!
 //! ```
@@ -35,31 +38,35 @@
 //!
 //! # Quirks
 //!
-//! - **No deletion.** An item leaves by ageing out, or with everything else by [`clear`](Filter::clear).
-//! - **`false` means "not in the window".** It does not mean "never inserted": old items are forgotten, on purpose.
-//! - **Slack.** Items that have just left the window are still reported for a while: the first generation after it
-//!   always, the next ones ever less often. [`max_slack`](Builder::max_slack) bounds how many, on average.
+//! - **No deletion.** Items leave only by ageing, or all at once by [`clear`](Filter::clear).
+//! - **`false` means "not in the window".** It does not mean "never inserted": the filter forgets old items
+//!   on purpose.
+//! - **Slack.** Items that have just left the window are still reported for a while: always during the first
+//!   generation after it, then less and less often. [`max_slack`](Builder::max_slack) bounds how many, on
+//!   average.
 //! - **Whole generations.** A window is rounded up to a multiple of l, so
-//!   [`guaranteed_window`](Filter::guaranteed_window) may be a little more than was asked for. The surplus counts as
-//!   slack. The filter forgets in steps, one generation at a time.
-//! - **Rates are expectations.** One filter's own rate scatters around the prediction, noticeably for windows below a
-//!   few hundred items; and they are worst-case in time: before the filter is full, and right after a shift, the rate
-//!   is lower. Repeated items lower it further.
-//! - **Every insert counts** towards the window, also of an item that is already there. With
-//!   [`check_or_insert`](Filter::check_or_insert) repeats are not inserted, and so do not age the filter.
-//! - **Shifts.** With [`Layout::Slices`] and [`Layout::Blocks`] every g-th insert empties one segment, 1/(k + l) of the
-//!   memory, and takes longer. [`Layout::Rows`] has no such pause.
-//! - **Time windows** shift only when told the time. The rate is promised for inserts spread over the span: when one
-//!   generation, 1/l of the span, brings more than 1/l of the capacity, the rate rises or the span gets shorter, as
-//!   [`Overload`] says, even if the whole span brings no more than its capacity. It is counted.
-//! - **Hashes are 64 bits.** Two items with equal hashes are one item to the filter; the predicted rate includes that.
-//! - **Hashing is not secret** unless you ask for it: with the default hash, whoever knows the seed can make items
-//!   collide. See [`HashFunction::SipHash13`].
+//!   [`guaranteed_window`](Filter::guaranteed_window) may be a little larger than requested. The surplus
+//!   counts as slack. The filter forgets in steps of one generation.
+//! - **Rates are expectations.** The actual rate of one filter varies around the prediction, noticeably for
+//!   windows below a few hundred items. The promised rate is the worst case over time: before the filter is
+//!   full, and right after a shift, the rate is lower. Repeated items lower it further.
+//! - **Every insert counts** towards the window, also an insert of an item that is already there.
+//!   [`check_or_insert`](Filter::check_or_insert) does not insert repeats, so repeats do not age the filter.
+//! - **Shifts.** With [`Layout::Slices`] and [`Layout::Blocks`] every g-th insert takes longer: it empties
+//!   one segment, 1/(k + l) of the memory. [`Layout::Rows`] has no such pause.
+//! - **Time windows** shift only when the caller advances the clock. The rate is promised for inserts that
+//!   are spread over the span. When one generation (1/l of the span) receives more than 1/l of the capacity,
+//!   the rate rises or the span gets shorter, as [`Overload`] selects. This happens even if the whole span
+//!   receives no more than its capacity. The filter counts these generations.
+//! - **Hashes are 64 bits.** Two items with equal hashes are one item to the filter. The predicted rate
+//!   includes this.
+//! - **Hashing is not secret** by default: anybody who knows the seed of the default hash can construct
+//!   colliding items. See [`HashFunction::SipHash13`].
 //!
 //! # Features
 //!
-//! `std` (default) adds `Filter::save` and `Filter::load`; without it the crate needs only `core` and `alloc`.
-//! `serde` adds `Serialize` and `Deserialize`.
+//! `std` (default) adds `Filter::save`, `Filter::load` and `SharedFilter`; without it the crate needs only
+//! `core` and `alloc`. `serde` adds `Serialize` and `Deserialize`.
 
 #![no_std]
 #![deny(unsafe_code)]
@@ -112,7 +119,7 @@ pub use snapshot::FORMAT_VERSION;
 pub use statistics::{Counters, Statistics};
 pub use window::{Overload, Window};
 
-/// The documents' examples are tests too.
+/// The examples in the documents are tests too.
 #[cfg(all(doctest, feature = "std"))]
 mod documents {
     #[doc = include_str!("../../../README.md")]

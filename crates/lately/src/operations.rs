@@ -1,82 +1,84 @@
-//! The filter's operations on items, on hashes, and on many of either.
+//! The filter's operations on items, on hashes, and on batches of either.
 //!
-//! A batch answers and leaves the filter exactly as the same calls one by one, in order. It is faster: the memory of
-//! later items is fetched while earlier ones are handled.
+//! A batch gives the same answers and leaves the filter in the same state as the same calls one by one, in
+//! order. It is faster: it fetches the memory of later items while it handles earlier ones.
 
 use crate::batch::{CheckAndInsert, CheckOrInsert, Insert};
 use crate::filter::Filter;
 #[cfg(feature = "std")]
 use crate::shared::SharedFilter;
 
-/// The same operations for a filter of one's own, which needs `&mut`, and for one that threads share.
+/// Defines the same operations for [`Filter`], which needs `&mut`, and for [`SharedFilter`], which many
+/// threads use.
 macro_rules! operations {
     ($filter:ident, $self:ident, $($write:tt)+) => {
         impl $filter {
-            /// The hash this filter gives to an item: `contains(item)` is `contains_hash(hash_of(item))`.
+            /// Returns the hash that this filter gives to an item: `contains(item)` is
+            /// `contains_hash(hash_of(item))`.
             #[inline]
             pub fn hash_of<T: AsRef<[u8]>>(& $self, item: T) -> u64 {
                 $self.hash_function.hash(item.as_ref())
             }
 
-            /// Inserts an item. It is reported as long as it is in the window: for that many inserts, itself included, or for the
-            /// span of a time window.
+            /// Inserts an item. It is reported as long as it is in the window: for that many inserts,
+            /// including its own, or for the span of a time window.
             #[inline]
             pub fn insert<T: AsRef<[u8]>>($($write)+ $self, item: T) {
                 $self.insert_hash($self.hash_of(item));
             }
 
-            /// Whether the item was inserted lately. `true` for every item of the window; `false` says that it is not in the
-            /// window, not that it was never inserted.
+            /// Returns true if the item was inserted lately; every item in the window is reported. `false`
+            /// means that the item is not in the window, not that it was never inserted.
             #[inline]
             pub fn contains<T: AsRef<[u8]>>(& $self, item: T) -> bool {
                 $self.contains_hash($self.hash_of(item))
             }
 
-            /// Deduplication where every sighting refreshes: says whether the item was seen lately, and inserts it. An item
-            /// is let through again once it has been *silent* for the window.
+            /// Deduplicates; every sighting refreshes the item. Returns true if the item was seen lately, and
+            /// inserts it in any case. An item counts as new again once it has been *silent* for the window.
             #[inline]
             pub fn check_and_insert<T: AsRef<[u8]>>($($write)+ $self, item: T) -> bool {
                 $self.check_and_insert_hash($self.hash_of(item))
             }
 
-            /// Deduplication where only the first sighting counts: says whether the item was seen lately, and inserts it only
-            /// if not. An item is let through about *once per* window however often it comes.
+            /// Deduplicates; only the first sighting counts. Returns true if the item was seen lately;
+            /// inserts it only if not. An item counts as new about *once per* window, however often it comes.
             #[inline]
             pub fn check_or_insert<T: AsRef<[u8]>>($($write)+ $self, item: T) -> bool {
                 $self.check_or_insert_hash($self.hash_of(item))
             }
 
-            /// [`insert`](Self::insert) for a hash of the caller's.
+            /// The same as [`insert`](Self::insert), for a hash computed by the caller.
             #[inline]
             pub fn insert_hash($($write)+ $self, hash: u64) {
                 $self.run(Insert, hash);
             }
 
-            /// [`contains`](Self::contains) for a hash of the caller's.
+            /// The same as [`contains`](Self::contains), for a hash computed by the caller.
             #[inline]
             pub fn contains_hash(& $self, hash: u64) -> bool {
                 $self.run_query(hash)
             }
 
-            /// [`check_and_insert`](Self::check_and_insert) for a hash of the caller's.
+            /// The same as [`check_and_insert`](Self::check_and_insert), for a hash computed by the caller.
             #[inline]
             pub fn check_and_insert_hash($($write)+ $self, hash: u64) -> bool {
                 $self.run(CheckAndInsert, hash)
             }
 
-            /// [`check_or_insert`](Self::check_or_insert) for a hash of the caller's.
+            /// The same as [`check_or_insert`](Self::check_or_insert), for a hash computed by the caller.
             #[inline]
             pub fn check_or_insert_hash($($write)+ $self, hash: u64) -> bool {
                 $self.run(CheckOrInsert, hash)
             }
 
-            /// [`insert`](Self::insert) for each item, in order.
+            /// Calls [`insert`](Self::insert) for each item, in order.
             pub fn insert_batch<T: AsRef<[u8]>>($($write)+ $self, items: &[T]) {
                 let hash_function = $self.hash_function;
                 $self.run_batch(Insert, items.iter().map(|item| hash_function.hash(item.as_ref())), &mut []);
             }
 
-            /// [`contains`](Self::contains) for each item, answered in the same place of `seen`.
+            /// Calls [`contains`](Self::contains) for each item and writes the i-th answer to `seen[i]`.
             ///
             /// # Panics
             /// If `items` and `seen` differ in length.
@@ -94,7 +96,8 @@ macro_rules! operations {
                 $self.run_batch_query(items.iter().map(|item| $self.hash_of(item)), seen);
             }
 
-            /// [`check_and_insert`](Self::check_and_insert) for each item in order, answered in the same place of `seen`.
+            /// Calls [`check_and_insert`](Self::check_and_insert) for each item, in order, and writes the
+            /// i-th answer to `seen[i]`.
             ///
             /// # Panics
             /// If `items` and `seen` differ in length.
@@ -105,7 +108,8 @@ macro_rules! operations {
                 $self.run_batch(CheckAndInsert, hashes, seen);
             }
 
-            /// [`check_or_insert`](Self::check_or_insert) for each item in order, answered in the same place of `seen`.
+            /// Calls [`check_or_insert`](Self::check_or_insert) for each item, in order, and writes the i-th
+            /// answer to `seen[i]`.
             ///
             /// # Panics
             /// If `items` and `seen` differ in length.
@@ -116,12 +120,12 @@ macro_rules! operations {
                 $self.run_batch(CheckOrInsert, hashes, seen);
             }
 
-            /// [`insert_hash`](Self::insert_hash) for each hash, in order.
+            /// Calls [`insert_hash`](Self::insert_hash) for each hash, in order.
             pub fn insert_hash_batch($($write)+ $self, hashes: &[u64]) {
                 $self.run_batch(Insert, hashes.iter().copied(), &mut []);
             }
 
-            /// [`contains_batch`](Self::contains_batch) for hashes of the caller's.
+            /// The same as [`contains_batch`](Self::contains_batch), for hashes computed by the caller.
             ///
             /// # Panics
             /// If `hashes` and `seen` differ in length.
@@ -130,7 +134,8 @@ macro_rules! operations {
                 $self.run_batch_query(hashes.iter().copied(), seen);
             }
 
-            /// [`check_and_insert_batch`](Self::check_and_insert_batch) for hashes of the caller's.
+            /// The same as [`check_and_insert_batch`](Self::check_and_insert_batch), for hashes computed by
+            /// the caller.
             ///
             /// # Panics
             /// If `hashes` and `seen` differ in length.
@@ -139,7 +144,8 @@ macro_rules! operations {
                 $self.run_batch(CheckAndInsert, hashes.iter().copied(), seen);
             }
 
-            /// [`check_or_insert_batch`](Self::check_or_insert_batch) for hashes of the caller's.
+            /// The same as [`check_or_insert_batch`](Self::check_or_insert_batch), for hashes computed by the
+            /// caller.
             ///
             /// # Panics
             /// If `hashes` and `seen` differ in length.
@@ -158,7 +164,7 @@ operations!(SharedFilter, self, &);
 pub(crate) fn check_lengths<T>(asked: &[T], seen: &[bool]) {
     assert!(
         asked.len() == seen.len(),
-        "{} items need as many answers, but the slice for them has {}",
+        "{} items were passed, but `seen` has {} elements: pass one element per item",
         asked.len(),
         seen.len()
     );

@@ -1,21 +1,21 @@
-//! Finding k consecutive matches among k + l segments, whatever a segment is made of.
+//! Finds k consecutive matches among k + l segments of any kind.
 
 use crate::ring::{Age, Ring};
 
-/// Segments that can be asked one by one. Implementations must be `#[inline(always)]`, see `kernel::Work`; closures would
-/// not be, always.
+/// Segments that can be tested one by one. Implementations must be `#[inline(always)]`, see `kernel::Work`;
+/// closures would not always be inlined.
 pub(crate) trait Matches {
-    /// Whether the segment of this age matches the item.
+    /// Returns true if the segment of this age matches the item.
     fn matches_at(&self, item: u64, ring: &Ring, age: Age) -> bool;
 }
 
 /// The paper's query (section 4.4, algorithm 1): does any run of k consecutive ages match?
 ///
 /// It starts at age l and, on a miss, jumps k ages towards the newest: every run of k ages that could still
-/// succeed must contain the age it lands on. `previous` remembers the matches found just beyond the jump, so a run
-/// that reaches them is complete without probing them again.
+/// succeed must contain the age it lands on. `previous` is the number of matches found just beyond the jump,
+/// so a run that reaches them is complete without testing them again.
 #[inline(always)]
-#[allow(clippy::inline_always)] // see `kernel::Work`: what is not inlined is not compiled for the kernel
+#[allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 pub(crate) fn is_reported(segments: &impl Matches, item: u64, ring: &Ring) -> bool {
     let needed = ring.required_matches();
     let mut age = ring.window_generations();
@@ -38,11 +38,12 @@ pub(crate) fn is_reported(segments: &impl Matches, item: u64, ring: &Ring) -> bo
     }
 }
 
-/// The newest and the oldest age at which the last insert of an item may have begun, or `None` if no run of k
-/// consecutive ages matches.
+/// Returns the newest and the oldest age at which the last insert of an item may have begun, or `None` if no
+/// run of k consecutive ages matches.
 ///
-/// An insert at age `a` makes the ages `a..a + k` match, but neighbours may match by chance and lengthen the run,
-/// so a run over `s..=e` says only that the insert began at one of `s..=e - k + 1`. Newer runs are preferred.
+/// An insert at age `a` makes the ages `a..a + k` match, but neighbours may match by chance and lengthen the
+/// run. So a run over `s..=e` says only that the insert began at one of `s..=e - k + 1`. Newer runs are
+/// preferred.
 pub(crate) fn newest_run(ring: &Ring, mut matches: impl FnMut(Age) -> bool) -> Option<(Age, Age)> {
     let needed = ring.required_matches();
     let mut run = 0;
@@ -68,7 +69,7 @@ mod tests {
         (0..=ring.window_generations()).any(|j| (j..j + ring.required_matches()).all(|age| matches(Age(age))))
     }
 
-    /// The item is the pattern of its matches.
+    /// The item is its own pattern of matches.
     struct Pattern;
 
     impl Matches for Pattern {

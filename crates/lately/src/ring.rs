@@ -1,8 +1,9 @@
-//! The ring of segments: which physical segment stands at which age.
+//! The ring of segments: which physical segment has which age.
 //!
 //! Ages are logical (0 is the newest segment), ring positions are physical. They are different types, and
-//! [`Ring::position_of`] is the one place that turns one into the other. An item's hash functions belong to the
-//! physical position (paper, section 4.1), so an item finds its own bits again however often the ring has turned.
+//! [`Ring::position_of`] is the only place that converts one into the other. An item's hash functions depend
+//! on the physical position (paper, section 4.1), so an item's bits stay valid however often the ring has
+//! turned.
 
 /// How many generations ago a segment was the newest one; 0 is the newest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,7 +25,8 @@ pub(crate) struct Ring {
     required_matches: u32,
     window_generations: u32,
     generation: u64,
-    /// `-generation mod (k + l)`, kept because a remainder on every probe would cost more than the probe.
+    /// `-generation mod (k + l)`, stored because computing a remainder on every probe would cost more than
+    /// the probe.
     newest: u32,
 }
 
@@ -40,12 +42,13 @@ impl Ring {
         Self { required_matches, window_generations, generation, newest }
     }
 
-    /// k: the newest segments an insert writes, and the consecutive matches a query needs.
+    /// k: the number of newest segments an insert writes, and the number of consecutive matches a query
+    /// needs.
     pub(crate) fn required_matches(&self) -> u32 {
         self.required_matches
     }
 
-    /// l: the generations that are guaranteed.
+    /// l: the number of guaranteed generations.
     pub(crate) fn window_generations(&self) -> u32 {
         self.window_generations
     }
@@ -60,7 +63,7 @@ impl Ring {
         self.generation
     }
 
-    /// Where the newest segment is.
+    /// The position of the newest segment.
     #[cfg(feature = "std")]
     #[inline]
     pub(crate) fn newest(&self) -> RingPosition {
@@ -76,8 +79,8 @@ impl Ring {
         RingPosition(if unwrapped >= segments { unwrapped - segments } else { unwrapped })
     }
 
-    /// Every segment becomes one generation older; the oldest position becomes the newest one.
-    /// The caller empties it.
+    /// Makes every segment one generation older; the oldest position becomes the newest. The caller must
+    /// empty it.
     pub(crate) fn advance_generation(&mut self) {
         self.generation += 1;
         self.newest = if self.newest == 0 { self.segments() - 1 } else { self.newest - 1 };
@@ -88,7 +91,8 @@ impl Ring {
         (0..self.segments()).map(Age)
     }
 
-    /// Which age a segment has now that will have `age` after so many shifts; `None` if it will have begun a new life.
+    /// Returns the present age of the segment that will have `age` after `shifts` shifts; `None` if it will
+    /// have been recycled.
     pub(crate) fn age_before(age: Age, shifts: u32) -> Option<Age> {
         age.0.checked_sub(shifts).map(Age)
     }

@@ -1,4 +1,4 @@
-//! What a filter is made of: how many segments, and what one segment is.
+//! The shape of a filter: the number of segments, and the kind of one segment.
 
 use core::fmt;
 
@@ -9,20 +9,20 @@ pub const MAX_SEGMENTS: u32 = 1024;
 /// The most parts a segment of [`Layout::Slices`] may have.
 pub const MAX_PARTS: u32 = 64;
 
-/// How segments lie in memory.
+/// How the segments are arranged in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Layout {
-    /// The paper's APBF: each segment is one or more bit arrays, and an item sets one bit in each.
-    /// The fewest bits per item.
+    /// The paper's APBF: each segment is one or more bit arrays, and an item sets one bit in each. The fewest
+    /// bits per item.
     Slices,
     /// The paper's APBBF: each segment is a blocked Bloom filter, and an item sets a few bits in one block.
     /// Fewer memory accesses, for a little more memory.
     Blocks,
-    /// All segments of an item side by side in one row: one memory access for an insert, a hit and a miss alike. The
-    /// fastest.
+    /// All segments of an item lie side by side in one row, so an insert, a hit and a miss each take one
+    /// memory access. The fastest.
     Rows,
 }
 
@@ -36,7 +36,7 @@ impl fmt::Display for Layout {
     }
 }
 
-/// What one segment is made of. An item picks cells in it: `parts` of them, or one block.
+/// The kind of one segment. An item picks cells in it: `parts` of them, or one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -47,16 +47,17 @@ pub enum Segment {
         /// b, at least 1.
         parts: u32,
     },
-    /// Blocks of `block_bits` bits, each split into `bits_per_block` parts; an item picks one block and sets one
-    /// bit in each of its parts. A cell is one block.
+    /// Blocks of `block_bits` bits, each split into `bits_per_block` parts; an item picks one block and sets
+    /// one bit in each of its parts. A cell is one block.
     Blocks {
         /// B: 64 (a word) or 512 (a cache line).
         block_bits: u32,
-        /// b: 1, 2, 4, 8 or 16, as far as `b * log2(B / b)` bits fit into one 64-bit hash.
+        /// b: 1, 2, 4, 8 or 16, provided that `b * log2(B / b)` is at most 64, the bits of one hash.
         bits_per_block: u32,
     },
-    /// Rows of `row_bytes` bytes that hold a piece of every segment: `parts` parts of 16 bits (32 in rows of 256
-    /// bytes). An item picks one row and sets one bit in each part of the segments it writes. A cell is one row.
+    /// Rows of `row_bytes` bytes that hold a piece of every segment: `parts` parts of 16 bits (32 in rows of
+    /// 256 bytes). An item picks one row and sets one bit in each part of the segments it writes. A cell is
+    /// one row.
     Rows {
         /// 64, 128 or 256: one, two or four cache lines.
         row_bytes: u32,
@@ -66,7 +67,7 @@ pub enum Segment {
 }
 
 impl Segment {
-    /// The layout this segment belongs to.
+    /// Returns the layout this segment belongs to.
     pub fn layout(&self) -> Layout {
         match self {
             Self::Slices { .. } => Layout::Slices,
@@ -75,7 +76,7 @@ impl Segment {
         }
     }
 
-    /// Every segment made of blocks that the format can hold.
+    /// All block segments that the format supports.
     pub(crate) fn all_blocks() -> impl Iterator<Item = Self> {
         [64, 512].into_iter().flat_map(|block_bits| {
             [1, 2, 4, 8, 16]
@@ -122,25 +123,26 @@ impl fmt::Display for Segment {
     }
 }
 
-/// k, l and the kind of segment: everything about a filter but its size.
+/// k, l and the kind of segment: everything about a filter except its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Shape {
-    /// k: the newest segments an insert writes, and the consecutive matches a query needs.
+    /// k: the number of newest segments an insert writes, and the number of consecutive matches a query
+    /// needs.
     pub required_matches: u32,
-    /// l: the generations that are guaranteed.
+    /// l: the number of guaranteed generations.
     pub window_generations: u32,
-    /// What one segment is made of.
+    /// The kind of segment.
     pub segment: Segment,
 }
 
 impl Shape {
-    /// The paper's APBF with k and l: one slice per segment.
+    /// Returns the paper's APBF with k and l: one slice per segment.
     pub fn slices(required_matches: u32, window_generations: u32) -> Self {
         Self { required_matches, window_generations, segment: Segment::Slices { parts: 1 } }
     }
 
-    /// The paper's APBBF with k, l, B and b.
+    /// Returns the paper's APBBF with k, l, B and b.
     pub fn blocks(
         required_matches: u32,
         window_generations: u32,
@@ -150,7 +152,7 @@ impl Shape {
         Self { required_matches, window_generations, segment: Segment::Blocks { block_bits, bits_per_block } }
     }
 
-    /// k + l.
+    /// Returns k + l.
     pub fn segments(&self) -> u32 {
         self.required_matches + self.window_generations
     }
@@ -182,10 +184,10 @@ impl Shape {
     }
 }
 
-/// The most parts, and so the most segments, of a row of any size: what answers about them fits into a word.
+/// The most parts, and so the most segments, of a row of any size: a 64-bit word has a bit for each.
 pub(crate) const MOST_PARTS_IN_ROW: usize = 63;
 
-/// The parts of a row that segments can have: all but the one with the stamp.
+/// The number of parts of a row that segments can use: all except the one with the stamp.
 pub(crate) fn parts_per_row(row_bytes: u32) -> u32 {
     let row = RowShape { row_bytes, parts: 1, segments: 1 };
     row_bytes * 8 / row.part_bits() - 1
@@ -202,7 +204,7 @@ pub(crate) struct RowShape {
 }
 
 impl RowShape {
-    /// Long rows have longer parts: it saves memory, and a row never has more than 64 of them.
+    /// Long rows have longer parts: that saves memory, and a row never has more than 64 parts.
     pub(crate) fn part_bits(&self) -> u32 {
         if self.row_bytes == 256 { 32 } else { 16 }
     }

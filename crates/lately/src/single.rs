@@ -1,5 +1,5 @@
-//! Running an operation on one item, on the machine's best instructions; see `batch` for many.
-#![allow(clippy::inline_always)] // see `kernel::Work`: what is not inlined is not compiled for the kernel
+//! Runs an operation on one item with the machine's best instructions; see `batch` for many items.
+#![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
 use crate::batch::{Located, Operation, State};
 use crate::filter::Filter;
@@ -7,8 +7,9 @@ use crate::layout::kernel::{Kernel, Work};
 use crate::layout::{Memory, Query, Update, whichever};
 use crate::ring::Ring;
 
-/// One operation. Rows of one line, the usual layout, come first and by themselves: they take so few instructions that finding out
-/// which layout it is, or saving the registers that another needs, would cost them a tenth.
+/// One operation. Rows of one cache line, the usual layout, have their own path: they take so few
+/// instructions that distinguishing layouts, or saving the registers that another layout needs, would cost
+/// them a tenth.
 struct Single<'a, O> {
     filter: &'a mut Filter,
     hash: u64,
@@ -42,7 +43,8 @@ impl<O: Operation> Work for SingleElsewhere<'_, O> {
     }
 }
 
-/// Work in a function of its own. That must be one without target features: one with them is inlined all the same.
+/// Runs work in a separate function. This function must have no target features: one with them would be
+/// inlined anyway.
 #[inline(never)]
 fn run_apart<W: Work, K: Kernel>(kernel: K, work: W) -> W::Output {
     kernel.run(work)
@@ -59,7 +61,7 @@ fn apply<O: Operation, S: Update, K: Kernel>(
     operation.apply(kernel, &mut state, item)
 }
 
-/// One question; see [`Single`].
+/// One query; see [`Single`].
 struct SingleQuery<'a> {
     filter: &'a Filter,
     hash: u64,
@@ -77,7 +79,7 @@ impl Work for SingleQuery<'_> {
     }
 }
 
-/// One question in any layout; see [`SingleElsewhere`].
+/// One query in any layout; see [`SingleElsewhere`].
 struct SingleQueryElsewhere<'a>(SingleQuery<'a>);
 
 impl Work for SingleQueryElsewhere<'_> {

@@ -1,7 +1,8 @@
-//! A filter as bytes, and back. docs/format.md describes the format field by field; this file is its only code.
+//! Converts a filter to bytes and back. docs/format.md describes the format field by field; only this file
+//! implements it.
 //!
-//! Decoding trusts nothing: lengths are checked before anything is allocated, every field before it is used, and the
-//! checksum before a filter is handed out.
+//! Decoding trusts no input: it checks lengths before it allocates, every field before it uses it, and the
+//! checksum before it returns a filter.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -20,17 +21,17 @@ use crate::shape::{MAX_SEGMENTS, Segment, Shape};
 use crate::window::{Overload, Window};
 
 pub(crate) const MAGIC: [u8; 8] = *b"LATELY\r\n";
-/// The version this build writes and reads.
+/// The format version that this build writes and reads.
 pub const FORMAT_VERSION: u32 = 1;
 const HEADER_BYTES: usize = 144;
 const CHECKSUM_BYTES: usize = 8;
-/// Words are written and read in pieces of so many.
+/// Words are written and read in pieces of this many.
 const PIECE_WORDS: usize = 8192;
-/// Counters beyond this are no counters; it keeps all arithmetic on them from overflowing.
+/// The largest valid counter. The limit keeps arithmetic on counters from overflowing.
 const MAX_COUNT: u64 = 1 << 62;
 
 impl Filter {
-    /// The filter as a snapshot, for any machine.
+    /// Returns the filter as a snapshot, which every platform can read.
     ///
     /// ```
     /// use lately::Filter;
@@ -51,16 +52,16 @@ impl Filter {
         bytes
     }
 
-    /// The length of the snapshot, in bytes.
+    /// Returns the length of the snapshot, in bytes.
     pub fn snapshot_len(&self) -> u64 {
         snapshot_bytes(self.ageing.starts.len(), self.words().len()) as u64
     }
 
-    /// The snapshot in pieces of at most 64 KiB, so that nobody has to hold a second copy of the filter. Stops at the
-    /// sink's first error.
+    /// Passes the snapshot to `sink` in pieces of at most 64 KiB, so that no second copy of the filter is
+    /// needed. Stops at the first error of `sink`.
     ///
     /// # Errors
-    /// The sink's.
+    /// Those of `sink`.
     ///
     /// ```
     /// let filter = lately::Filter::builder().window(100).false_positive_rate(1e-3).build()?;
@@ -86,9 +87,10 @@ impl Filter {
         sink(&checksum.digest().to_le_bytes())
     }
 
-    /// All of the snapshot but the words: a few hundred bytes from which [`from_blueprint`](Self::from_blueprint) builds a
-    /// filter of exactly these dimensions, planner or not. With [`words`](Self::words) it is the whole filter; of a
-    /// filter that is as new, the words are all zero.
+    /// Returns the snapshot without the words: a few hundred bytes from which
+    /// [`from_blueprint`](Self::from_blueprint) builds a filter of exactly these dimensions, without
+    /// planning. Together with [`words`](Self::words) it is the whole filter. The words of a new filter are
+    /// all zero.
     ///
     /// ```
     /// use lately::Filter;
@@ -103,11 +105,11 @@ impl Filter {
         with_checksum(head(&self.dimensions, self.hash_function, &self.ring, &self.ageing))
     }
 
-    /// The filter that [`blueprint`](Self::blueprint) was called on, its words all zero.
+    /// Rebuilds the filter that [`blueprint`](Self::blueprint) was called on, with all words zero.
     ///
     /// # Errors
-    /// If the bytes are not exactly one undamaged blueprint of a version this build reads, or the memory cannot be had.
-    /// Unlike a snapshot, a blueprint of a few bytes may ask for any amount.
+    /// If the bytes are not exactly one undamaged blueprint of a version this build reads, or if the memory
+    /// cannot be allocated. Unlike a snapshot, a blueprint of a few bytes may ask for any amount of memory.
     pub fn from_blueprint(bytes: &[u8]) -> Result<Self, SnapshotError> {
         let mut input = Reader(bytes);
         let head = Head::read(
@@ -126,15 +128,17 @@ impl Filter {
         Ok(filter)
     }
 
-    /// The memory of the segments, word by word as in a snapshot.
+    /// Returns the memory of the segments, word by word as in a snapshot.
     pub fn words(&self) -> &[u64] {
         self.memory.segments().words()
     }
 
-    /// Overwrites the words from `first` on, for example with those of a filter of the same [`blueprint`](Self::blueprint).
+    /// Overwrites the words from index `first` on, for example with those of a filter with the same
+    /// [`blueprint`](Self::blueprint).
     ///
     /// # Errors
-    /// If there are not so many words, or bits are set that no filter sets. Nothing is changed then.
+    /// If the range exceeds the filter's words, or if bits are set that no filter sets. The filter is then
+    /// unchanged.
     pub fn set_words(&mut self, first: usize, words: &[u64]) -> Result<(), SnapshotError> {
         let segments = self.memory.segments_mut();
         let all = segments.words().len();
@@ -151,7 +155,8 @@ impl Filter {
         Err(SnapshotError::UnusedBits)
     }
 
-    /// The filter that [`to_bytes`](Self::to_bytes) was called on; it answers and goes on exactly as that one would.
+    /// Restores the filter that [`to_bytes`](Self::to_bytes) was called on. It answers and continues exactly
+    /// as that one would.
     ///
     /// # Errors
     /// If the bytes are not exactly one undamaged snapshot of a version this build reads.
@@ -163,13 +168,13 @@ impl Filter {
         })
     }
 
-    /// A filter from a snapshot of `len` bytes, which `fill` hands out in order, piece by piece.
+    /// Restores a filter from a snapshot of `len` bytes, which `fill` provides in order, piece by piece.
     ///
-    /// Nothing is allocated for the filter before the header has been found to fit `len`; who takes `len` from a
-    /// stranger should compare it with what there is.
+    /// Nothing is allocated for the filter before the header has been found to match `len`. If `len` comes
+    /// from an untrusted source, compare it with the number of bytes that are really available.
     ///
     /// # Errors
-    /// As [`from_bytes`](Self::from_bytes), or those of `fill`.
+    /// The same as [`from_bytes`](Self::from_bytes), or those of `fill`.
     pub fn read_snapshot<E: From<SnapshotError>>(
         len: u64,
         mut fill: impl FnMut(&mut [u8]) -> Result<(), E>,
@@ -205,7 +210,7 @@ impl Filter {
 }
 
 impl Plan {
-    /// The [`blueprint`](Filter::blueprint) of a new filter that keeps this plan, without building it.
+    /// Returns the [`blueprint`](Filter::blueprint) of a new filter of this plan, without building it.
     /// [`Filter::from_blueprint`] builds it without planning again.
     pub fn blueprint(&self, hash_function: HashFunction) -> Vec<u8> {
         let Self { window, shape, items_per_generation, cells, memory_bytes, .. } = *self;
@@ -274,14 +279,15 @@ fn check_checksum(found: u64, computed: u64) -> Result<(), SnapshotError> {
     if found == computed { Ok(()) } else { Err(SnapshotError::Checksum { found, computed }) }
 }
 
-/// Everything before the words, checked but for where generations began.
+/// Everything before the words. All of it is checked except the generation starts.
 struct Head {
     header: Header,
     starts: Vec<u8>,
 }
 
 impl Head {
-    /// From `len` bytes in which as many words follow as `words_that_follow` says, and a checksum.
+    /// Reads from `len` bytes, of which a checksum and the number of words that `words_that_follow` returns
+    /// come after the head.
     fn read<E: From<SnapshotError>>(
         len: u64,
         words_that_follow: impl FnOnce(u64) -> u64,
@@ -304,7 +310,7 @@ impl Head {
         }
         let header = Header::read(&mut input)?;
         let Dimensions { shape, cells, .. } = header.dimensions;
-        // Checked before: the memory, and so the snapshot, can be counted.
+        // `Header::read` has checked that the memory, and so the length of the snapshot, does not overflow.
         let words = words_that_follow(layout::words(&shape, cells).unwrap_or(0));
         let segments = shape.segments() as usize;
         let expected = snapshot_bytes(segments, words as usize) as u64;
@@ -318,7 +324,7 @@ impl Head {
         Ok(Self { header, starts })
     }
 
-    /// The filter, still without words and ageing.
+    /// Builds the filter, still without words and ageing.
     fn build(&self) -> Result<Filter, SnapshotError> {
         let Header { dimensions, hash_function, generation, .. } = self.header;
         let Shape { required_matches, window_generations, .. } = dimensions.shape;
@@ -333,7 +339,7 @@ impl Head {
     }
 }
 
-/// The fixed part, checked field by field.
+/// The part of fixed length, checked field by field.
 struct Header {
     dimensions: Dimensions,
     hash_function: HashFunction,
@@ -438,8 +444,8 @@ impl Header {
         }
     }
 
-    /// Reads where generations began. They never go back from an older to a younger one, nor beyond now, and a
-    /// generation that closes by count never holds more than its share.
+    /// Reads the generation starts. A younger generation never starts before an older one, none starts after
+    /// now, and a generation that ends by count never holds more than its share.
     fn restore_ageing(
         &self,
         ageing: &mut Ageing,
@@ -492,7 +498,7 @@ impl Writer {
     }
 }
 
-/// Reads little-endian numbers from bytes whose length has been checked; past the end there are only zeros.
+/// Reads little-endian numbers from bytes whose length has been checked; reads zeros past the end.
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {

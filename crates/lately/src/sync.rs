@@ -1,4 +1,5 @@
-//! What threads share, from the standard library, or from loom, which tries all the orders in which it can happen.
+//! Synchronisation primitives from the standard library, or from loom, which tries all interleavings of
+//! threads.
 
 #[cfg(loom)]
 pub(crate) use loom::sync::{
@@ -11,7 +12,8 @@ pub(crate) use std::sync::{
     atomic::{AtomicU64, Ordering, fence},
 };
 
-/// Lets another thread finish what it is at, which takes nanoseconds unless the system has put it to sleep.
+/// Retries `attempt` until another thread finishes its step, which takes nanoseconds unless the system has
+/// suspended it.
 #[cold]
 pub(crate) fn wait_for<T>(attempt: impl Fn() -> Option<T>) -> T {
     let mut tries = 0;
@@ -29,7 +31,7 @@ fn wait_a_moment(tries: u32) {
     match tries {
         0..64 => std::hint::spin_loop(),
         64..1_000 => std::thread::yield_now(),
-        // The other may be of a lower priority, which yielding does not let run.
+        // The other thread may have a lower priority; yielding would not let it run.
         _ => std::thread::sleep(std::time::Duration::from_micros(50)),
     }
     #[cfg(loom)]
@@ -39,9 +41,10 @@ fn wait_a_moment(tries: u32) {
     }
 }
 
-/// Loom takes sequentially consistent accesses for weaker ones, but not fences; elsewhere the accesses are enough.
+/// Loom treats sequentially consistent accesses as weaker ones, but not sequentially consistent fences.
+/// Without loom, the accesses are enough.
 #[inline(always)]
-#[allow(clippy::inline_always)] // it is nothing
+#[allow(clippy::inline_always)] // empty without loom
 pub(crate) fn sequential() {
     #[cfg(loom)]
     fence(Ordering::SeqCst);

@@ -1,6 +1,6 @@
-//! What "lately" means: the last W inserts, or the last T milliseconds.
+//! The window: what "lately" means. Either the last W inserts, or the last T milliseconds.
 
-/// The window a filter was asked to keep.
+/// The requested window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -11,19 +11,19 @@ pub enum Window {
         /// W.
         inserts: u64,
     },
-    /// Everything inserted in the last `span_ms` milliseconds of the caller's clock.
+    /// All inserts of the last `span_ms` milliseconds of the caller's clock.
     Time {
         /// The span.
         span_ms: u64,
-        /// The most inserts expected in one span; beyond it, `overload` decides.
+        /// The most inserts expected in one span.
         capacity: u64,
-        /// What gives way when more arrive.
+        /// Selects what the filter keeps if more arrive: the span or the rate.
         overload: Overload,
     },
 }
 
 impl Window {
-    /// The items to make room for: the window itself, or the capacity of a span.
+    /// Returns the number of items to make room for: the window itself, or the capacity of a span.
     pub fn items(&self) -> u64 {
         match *self {
             Self::Count { inserts } => inserts,
@@ -31,12 +31,12 @@ impl Window {
         }
     }
 
-    /// g: the items that one of l generations has to take, rounded up.
+    /// g: the number of items per generation if the window has l generations, rounded up.
     pub(crate) fn items_per_generation(&self, window_generations: u32) -> u64 {
         self.items().div_ceil(u64::from(window_generations))
     }
 
-    /// The same window with room for another number of items.
+    /// Returns the same window with room for another number of items.
     pub(crate) fn with_items(self, items: u64) -> Self {
         match self {
             Self::Count { .. } => Self::Count { inserts: items },
@@ -45,8 +45,9 @@ impl Window {
     }
 }
 
-/// What a time window keeps when more items arrive than its capacity. A generation that brings more than its share,
-/// capacity / l, is overloaded; [`Statistics::overloaded_generations`](crate::Statistics) counts them.
+/// Selects what a time window keeps when it receives more items than its capacity. A generation that receives
+/// more than its share, capacity / l, is overloaded;
+/// [`Statistics::overloaded_generations`](crate::Statistics) counts these generations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -54,7 +55,7 @@ pub enum Overload {
     /// Keep the whole time span; the false positive rate rises until the burst has left the window.
     #[default]
     KeepWindow,
-    /// Keep the false positive rate; the overloaded generation is closed early, so the span gets shorter until the
-    /// burst has left the window.
+    /// Keep the false positive rate; the overloaded generation is closed early, so the span gets shorter
+    /// until the burst has left the window.
     KeepRate,
 }

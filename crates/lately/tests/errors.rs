@@ -138,7 +138,7 @@ fn memory_that_no_machine_has() {
 }
 
 #[test]
-#[should_panic(expected = "3 items need as many answers, but the slice for them has 2")]
+#[should_panic(expected = "3 items were passed, but `seen` has 2 elements: pass one element per item")]
 fn a_batch_with_too_few_answers() {
     promise().build().unwrap().contains_batch(&["a", "b", "c"], &mut [false; 2]);
 }

@@ -411,7 +411,7 @@ fn a_link_to_what_is_not_there_yet_stays_a_link() {
     // In a circle there is nothing to save to.
     std::os::unix::fs::symlink("circle", directory.join("circle")).unwrap();
     let error = filter.save(directory.join("circle")).unwrap_err().to_string();
-    assert!(error.contains("is no file"), "{error}");
+    assert!(error.contains("is not a regular file"), "{error}");
     fs::remove_dir_all(directory).unwrap();
 }
 
@@ -424,7 +424,7 @@ fn what_is_no_file_is_not_replaced() {
     let _listener = UnixListener::bind(&path).unwrap();
     let filter = Filter::builder().window(10).false_positive_rate(0.01).build().unwrap();
     let error = filter.save(&path).unwrap_err().to_string();
-    assert!(error.contains("is no file") && error.contains("socket"), "{error}");
+    assert!(error.contains("is not a regular file") && error.contains("socket"), "{error}");
     assert!(!fs::metadata(&path).unwrap().is_file());
     assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
     fs::remove_dir_all(directory).unwrap();

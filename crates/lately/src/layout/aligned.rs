@@ -10,10 +10,11 @@ use super::huge_pages;
 /// A cache line, in bytes and in words.
 pub(super) const LINE_BYTES: usize = 64;
 pub(super) const LINE_WORDS: usize = LINE_BYTES / 8;
-/// What alignment costs: the allocator aligns to one word, so up to seven words are skipped.
+/// The cost of alignment: the allocator aligns to one word, so up to seven words are skipped.
 pub(crate) const ALIGNMENT_BYTES: u64 = (LINE_BYTES - 8) as u64;
 
-/// Zeroed words, the first of them at the start of a cache line, on huge pages where the system offers them.
+/// Zeroed words. The first one is at the start of a cache line. They are on huge pages if the system offers
+/// them.
 pub(crate) struct AlignedWords {
     buffer: Box<[u64]>,
     offset: usize,
@@ -21,10 +22,10 @@ pub(crate) struct AlignedWords {
 }
 
 impl AlignedWords {
-    /// `None` if so much cannot be had.
+    /// Returns `None` if the memory cannot be allocated.
     ///
-    /// `vec![0; n]` is the way to zeroed pages that cost nothing until touched, but it aborts when the allocator
-    /// refuses; a reservation that is given back at once asks the allocator first.
+    /// `vec![0; n]` gives zeroed pages that cost nothing until they are touched, but it aborts if the
+    /// allocator fails. So this first makes a reservation, which returns an error, and frees it at once.
     pub(super) fn zeroed(len: usize) -> Option<Self> {
         Vec::<u64>::new().try_reserve_exact(len.checked_add(LINE_WORDS - 1)?).ok()?;
         Some(Self::zeroed_or_abort(len))
@@ -33,13 +34,14 @@ impl AlignedWords {
     fn zeroed_or_abort(len: usize) -> Self {
         let buffer = vec![0_u64; len + LINE_WORDS - 1].into_boxed_slice();
         huge_pages::ask_for(&buffer);
-        // `align_offset` may say "cannot" (in constant evaluation); any offset that fits is correct, if slower.
+        // `align_offset` may fail (in constant evaluation); any offset that fits is correct, if slower.
         let offset = buffer.as_ptr().align_offset(LINE_BYTES).min(LINE_WORDS - 1);
         Self { buffer, offset, len }
     }
 
-    /// The words as rows of one or more lines; there must be a whole number of them. The buffer has less than a line behind the
-    /// words, so there is no row too many, and no need to look where they end.
+    /// Returns the words as rows of one or more cache lines; `len` must be a whole number of rows. The buffer
+    /// has less than one line after the words, so the result has no additional row, and its end need not be
+    /// computed.
     #[inline]
     pub(super) fn as_rows<const WORDS: usize>(&self) -> &[[u64; WORDS]] {
         self.buffer[self.offset..].as_chunks().0
@@ -68,7 +70,7 @@ impl DerefMut for AlignedWords {
     }
 }
 
-/// Another allocation is aligned differently, so words are copied to its own start of a line.
+/// Another allocation has another alignment, so the words are copied to the start of a line there.
 impl Clone for AlignedWords {
     fn clone(&self) -> Self {
         let mut copy = Self::zeroed_or_abort(self.len);
@@ -101,9 +103,9 @@ mod tests {
         }
     }
 
-    /// Wherever the allocator has put the buffer, and in a copy, which it puts elsewhere.
+    /// Tests every offset at which the allocator may have put the buffer, and a copy, whose offset differs.
     #[test]
-    fn rows_are_the_words_and_no_more() {
+    fn rows_are_exactly_the_words() {
         fn check<const WORDS: usize>() {
             for (rows, offset) in (0..4).flat_map(|rows| (0..LINE_WORDS).map(move |offset| (rows, offset))) {
                 let len = rows * WORDS;
@@ -123,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn an_impossible_size_is_refused_and_not_an_abort() {
+    fn an_impossible_size_returns_none_instead_of_aborting() {
         assert!(AlignedWords::zeroed(usize::MAX / 8).is_none());
         assert!(AlignedWords::zeroed(usize::MAX).is_none());
     }

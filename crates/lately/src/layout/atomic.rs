@@ -1,4 +1,4 @@
-//! Words that threads share.
+//! Words that many threads use.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -10,7 +10,7 @@ use super::huge_pages;
 use super::kernel::Kernel;
 use crate::sync::{AtomicU64, Ordering, fence};
 
-/// As [`AlignedWords`](super::aligned::AlignedWords), for `&self`.
+/// The same as [`AlignedWords`](super::aligned::AlignedWords), but writable through `&self`.
 pub(crate) struct AtomicWords {
     buffer: Box<[AtomicU64]>,
     offset: usize,
@@ -18,7 +18,7 @@ pub(crate) struct AtomicWords {
 }
 
 impl AtomicWords {
-    /// `None` if so much cannot be had.
+    /// Returns `None` if the memory cannot be allocated.
     pub(crate) fn copy_of(words: &[u64]) -> Option<Self> {
         let (len, allocated) = (words.len(), words.len() + LINE_WORDS - 1);
         let mut buffer: Vec<AtomicU64> = Vec::new();
@@ -57,7 +57,7 @@ impl SharedWords<'_> {
     }
 }
 
-/// What is read is no older than what was read before; free on x86.
+/// Each read is at least as new as the reads before it; this costs nothing on x86.
 impl Words for SharedWords<'_> {
     #[inline(always)]
     fn word(&self, index: usize) -> u64 {
@@ -78,7 +78,8 @@ impl WordsMut for SharedWords<'_> {
         }
     }
 
-    /// Becomes visible with the generation that is published next; and whoever sees a word cleared sees the one published last.
+    /// The clearing becomes visible with the generation that is published next. A thread that sees a cleared
+    /// word also sees the generation that was published last.
     fn clear(&mut self, range: Range<usize>) {
         fence(Ordering::Release);
         self.0[range].iter().for_each(|word| word.store(0, Ordering::Relaxed));

@@ -4,10 +4,10 @@ use core::ops::{Deref, DerefMut, Range};
 
 use super::kernel::Kernel;
 
-/// Words that can be read; a filter's own, or ones that threads share.
+/// Words that can be read: owned by a filter, or shared by threads.
 pub(crate) trait Words {
     fn word(&self, index: usize) -> u64;
-    /// Asks for the cache line of a word that will be needed soon.
+    /// Prefetches the cache line of a word that will be needed soon.
     fn prefetch<K: Kernel>(&self, kernel: K, index: usize);
 }
 
@@ -40,7 +40,7 @@ impl<W: DerefMut<Target = [u64]>> WordsMut for W {
     }
 }
 
-/// How many bits of `from..to` are set.
+/// Returns how many bits of `from..to` are set.
 pub(super) fn count_ones(words: &[u64], from: u64, to: u64) -> u64 {
     if from >= to {
         return 0;

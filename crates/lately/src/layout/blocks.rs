@@ -5,7 +5,8 @@
 //! segment:  | block 0 | block 1 | ... each B bits: 1 or 8 words
 //! block:    | part 0: B/b bits | part 1: B/b bits | ...
 //! ```
-//! An item picks one block of a segment with one hash value and, with the bits of another, one bit in each part.
+//! An item picks one block of a segment with one hash value and, with the bits of another, one bit in each
+//! part.
 
 use core::ops::Range;
 
@@ -84,13 +85,13 @@ impl<W> Blocks<W> {
         self.segment(position).start + block as usize * self.words_per_block()
     }
 
-    /// The bits of an item: one in each part of its block, each from its own bits of one hash value. Counted from
-    /// the start of the memory.
+    /// The bits of an item, as indices from the start of the memory: one in each part of its block, each
+    /// selected by different bits of one hash value.
     #[inline(always)]
     fn bits(&self, item: u64, position: RingPosition) -> impl Iterator<Item = u64> + use<W> {
         let mut part_start = self.block_start(item, position) as u64 * 64;
         let mut choice = remix(item, 2 * position.index() as u64 + 1);
-        // A block's and a part's sizes are powers of two; a division here would cost as much as the rest.
+        // The sizes of blocks and parts are powers of two; a division here would cost as much as the rest.
         let choice_bits = self.block_bits.ilog2() - self.bits_per_block.ilog2();
         (0..self.bits_per_block).map(move |_| {
             let bit = part_start + (choice & ((1 << choice_bits) - 1));
@@ -104,7 +105,7 @@ impl<W> Blocks<W> {
 impl<W: Words> Matches for Blocks<W> {
     #[inline(always)]
     fn matches_at(&self, item: u64, ring: &Ring, age: Age) -> bool {
-        // They are in one cache line: looking at all of them is faster than deciding after each whether to go on.
+        // All bits are in one cache line: testing all of them is faster than a branch after each.
         let bits = self.bits(item, ring.position_of(age));
         bits.fold(1, |all, bit| all & self.words.word((bit / 64) as usize) >> (bit % 64)) & 1 == 1
     }
@@ -116,7 +117,8 @@ impl<W: Words> Query for Blocks<W> {
         is_reported(self, item, ring)
     }
 
-    /// All the blocks an insert writes, and those where a query begins and where it goes after a miss.
+    /// Prefetches all blocks that an insert writes, the block where a query begins, and those where it goes
+    /// after a miss.
     #[inline(always)]
     fn prefetch<K: Kernel>(&self, kernel: K, item: u64, _place: usize, ring: &Ring) {
         let (k, l) = (ring.required_matches(), ring.window_generations());
@@ -159,7 +161,8 @@ impl Segments for Blocks {
         count_ones(segment, 0, bits) as f64 / bits as f64
     }
 
-    /// A stranger picks a block evenly, then matches with the product of the fills of that block's parts.
+    /// A never-inserted item picks each block with the same probability, and matches with the product of the
+    /// fills of its parts.
     fn match_probability(&self, ring: &Ring, age: Age, sample: Sample) -> f64 {
         let part_bits = u64::from(self.part_bits());
         let of_block = |block: &[u64]| -> f64 {
@@ -173,8 +176,8 @@ impl Segments for Blocks {
         blocks.map(of_block).sum::<f64>() / sample.of(self.blocks) as f64
     }
 
-    /// Loads of blocks are Poisson, so the expected share of unset bits is e^(-load * b / B). A full segment says only
-    /// "many": one unset bit is assumed then.
+    /// Loads of blocks are Poisson, so the expected share of unset bits is e^(-load * b / B). A full segment
+    /// gives no upper limit, so one unset bit is assumed.
     fn distinct_items(&self, ring: &Ring, age: Age, sample: Sample) -> f64 {
         let bits = self.blocks as f64 * f64::from(self.block_bits);
         -log1p(-self.fill(ring, age, sample).min(1.0 - 1.0 / bits)) * bits / f64::from(self.bits_per_block)

@@ -1,22 +1,27 @@
-//! Asking the system for huge pages, which save a third of the cost of a random access in large filters.
+//! Requests huge pages, which save a third of the cost of a random access in large filters.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
 static WANTED: AtomicBool = AtomicBool::new(true);
 
-/// Whether filters of this process that are built from now on ask Linux for huge pages if they are large; they do unless
-/// told otherwise. They make random accesses cheaper, but the first touch of each page dearer: it has to be cleared. In
-/// a process that forks to save its state, as Redis does, a write to any byte then copies a whole huge page.
+/// Sets whether large filters that this process builds from now on ask Linux for huge pages. The default is
+/// true.
+///
+/// Huge pages make random accesses cheaper, but the first access to each page more expensive, because the
+/// page must be cleared. In a process that forks to save its state, as Redis does, a write to any byte then
+/// copies a whole huge page.
 pub fn ask_for_huge_pages(wanted: bool) {
     WANTED.store(wanted, Ordering::Relaxed);
 }
 
-/// Tells Linux that the words, all zero and untouched, are worth huge pages. A hint: it may be refused or not be there.
+/// Asks Linux to back the words, all zero and untouched, with huge pages. This is a hint: the system may
+/// refuse or ignore it.
 #[cfg(all(feature = "std", target_os = "linux"))]
 #[allow(unsafe_code)]
 pub(super) fn ask_for<T>(words: &[T]) {
     const HUGE_PAGE: usize = 2 << 20;
-    /// The largest that processors have beside huge ones: what begins with one begins with a page of any size.
+    /// The largest page size of any processor, except huge pages: an address aligned to it is aligned to a
+    /// page of any size.
     const PAGE: usize = 64 << 10;
     let bytes = size_of_val(words);
     if bytes < 2 * HUGE_PAGE || !WANTED.load(Ordering::Relaxed) {
@@ -31,7 +36,7 @@ pub(super) fn ask_for<T>(words: &[T]) {
     }
 }
 
-/// Other systems have no such call, or do it by themselves.
+/// Other systems have no such call, or use huge pages on their own.
 #[cfg(not(all(feature = "std", target_os = "linux")))]
 pub(super) fn ask_for<T>(_words: &[T]) {
     let _ = WANTED.load(Ordering::Relaxed);

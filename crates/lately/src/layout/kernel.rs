@@ -1,8 +1,9 @@
-//! The instructions a filter runs on: portable ones, or AVX2 or AVX-512 where the machine has them. The bits are the same.
+//! The instruction set that a filter uses: portable code, or AVX2 or AVX-512 if the machine has them. All
+//! give the same bits.
 //!
-//! A kernel is a value: whoever holds an [`Avx2`] has proof that the instructions are there. Work that should be compiled for the
-//! machine is a [`Work`], generic over the kernel, and is started by [`Instructions::run`], once per call or per batch:
-//! inside, everything is inlined and compiled with those instructions.
+//! A kernel is a value: an [`Avx2`] is proof that the machine has these instructions. Code that should be
+//! compiled for the machine is a [`Work`], generic over the kernel. [`Instructions::run`] starts it, once per
+//! call or per batch: inside, everything is inlined and compiled with those instructions.
 
 #[cfg(feature = "std")]
 use super::rows::shared;
@@ -10,18 +11,18 @@ use super::rows::{Moment, portable};
 #[cfg(feature = "std")]
 use crate::sync::AtomicU64;
 
-/// A set of instructions.
+/// An instruction set.
 pub(crate) trait Run: Copy {
     /// Calls a function that is compiled for these instructions.
     fn run<W: Work>(self, work: W) -> W::Output;
 }
 
-/// What rows need of a set of instructions. `WORDS` is the size of a row.
+/// The operations on rows that an instruction set provides. `WORDS` is the size of a row.
 pub(crate) trait Kernel: Run {
-    /// A [`Moment`] as these instructions want it, for one row or for many.
+    /// A [`Moment`] in the form that suits these instructions, for one row or for many.
     type Loaded<'a, const WORDS: usize>;
     fn loaded<const WORDS: usize>(self, moment: Moment<'_, WORDS>) -> Self::Loaded<'_, WORDS>;
-    /// Here and below, `last` is the row's last word, whose stamp says how far the row is behind.
+    /// Here and below, `last` is the row's last word, whose stamp tells how far the row is behind.
     fn contains<const WORDS: usize>(
         self,
         row: &[u64; WORDS],
@@ -36,7 +37,7 @@ pub(crate) trait Kernel: Run {
         last: u64,
         now: &Self::Loaded<'_, WORDS>,
     ) -> bool;
-    /// The answer that nobody takes costs nothing, where all is inlined.
+    /// Once everything is inlined, the unused answer costs nothing.
     #[inline(always)]
     fn insert<const WORDS: usize>(
         self,
@@ -47,28 +48,29 @@ pub(crate) trait Kernel: Run {
     ) {
         _ = self.check_and_insert(row, item, last, now);
     }
-    /// Asks for the cache lines of something that will be needed soon.
+    /// Prefetches the cache lines of a value that will be needed soon.
     fn prefetch<T>(self, target: &T);
-    /// The same for something that will be written, and that another core may have.
+    /// The same for a value that will be written, and that another core may hold in its cache.
     #[cfg(feature = "std")]
     #[inline(always)]
     fn prefetch_to_write<T>(self, target: &T) {
         self.prefetch(target);
     }
-    /// A row that threads share, whose last word was read before; that is as it was then, or newer.
+    /// Loads a row that many threads use, whose last word was read before. The words are at least as new as
+    /// that one.
     #[cfg(feature = "std")]
     #[inline(always)]
     fn load<const WORDS: usize>(self, row: &[AtomicU64; WORDS], last: u64) -> [u64; WORDS] {
         shared::load(row, last)
     }
-    /// The same right after a claim, which found that last word: it is not read again, for that would have to wait until the
-    /// claim is written.
+    /// The same right after a claim, which found that last word. It is not read again, because the read would
+    /// have to wait until the claim is written.
     #[cfg(feature = "std")]
     #[inline(always)]
     fn load_just_claimed<const WORDS: usize>(self, row: &[AtomicU64; WORDS], last: u64) -> [u64; WORDS] {
         shared::load(row, last)
     }
-    /// Stores a row that others read meanwhile, its last word last.
+    /// Stores a row, its last word last, while other threads may read it.
     #[cfg(feature = "std")]
     #[inline(always)]
     fn store<const WORDS: usize>(self, row: &[AtomicU64; WORDS], words: &[u64; WORDS]) {
@@ -76,13 +78,13 @@ pub(crate) trait Kernel: Run {
     }
 }
 
-/// Something to be compiled for each kernel. Implementations of `run` must be `#[inline(always)]`.
+/// Code to be compiled for each kernel. Implementations of `run` must be `#[inline(always)]`.
 pub(crate) trait Work {
     type Output;
     fn run<K: Kernel>(self, kernel: K) -> Self::Output;
 }
 
-/// Which kernel a filter uses.
+/// The kernel that a filter uses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Instructions {
     Portable,
@@ -93,7 +95,7 @@ pub(crate) enum Instructions {
 }
 
 impl Instructions {
-    /// The best this machine has.
+    /// Returns the fastest instruction set of this machine.
     pub(crate) fn detect() -> Self {
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
         {
@@ -105,7 +107,7 @@ impl Instructions {
         Self::Portable
     }
 
-    /// The next slower ones, which a machine that has these has too.
+    /// Returns the next slower instruction set. Every machine that has this one has that one too.
     pub(crate) fn slower(self) -> Option<Self> {
         match self {
             Self::Portable => None,
@@ -196,7 +198,7 @@ mod x86 {
 
     use super::{Run, Work};
 
-    /// A proof that the machine has some instructions, made only by `detect`.
+    /// A proof that the machine has some instructions. Only `detect` creates it.
     macro_rules! proof {
         ($(#[$doc:meta])* $name:ident: $all:literal = $($one:tt),+) => {
             $(#[$doc])*
@@ -216,7 +218,7 @@ mod x86 {
                     fn run<W: Work>(proof: $name, work: W) -> W::Output {
                         work.run(proof)
                     }
-                    // SAFETY: `self` is proof that the instructions are there.
+                    // SAFETY: `self` is proof that the machine has these instructions.
                     unsafe { run(self, work) }
                 }
             }
@@ -224,12 +226,12 @@ mod x86 {
     }
 
     proof! {
-        /// AVX2, and BMI 1 and 2, which came with it.
+        /// AVX2, and BMI 1 and 2, which were introduced with it.
         Avx2: "avx2,bmi1,bmi2" = "avx2", "bmi1", "bmi2"
     }
     proof! {
-        /// AVX-512 with instructions for 16-bit numbers. VBMI is not used: the processors that have it are those that do
-        /// not slow down for long vectors.
+        /// AVX-512 with instructions for 16-bit numbers. VBMI itself is not used; it is required because the
+        /// processors that have it do not slow down for long vectors.
         Avx512: "avx512f,avx512bw,avx2,bmi1,bmi2" = "avx512f", "avx512bw", "avx512vbmi", "avx2", "bmi1", "bmi2"
     }
 }

@@ -1,8 +1,8 @@
-//! Ways to put segments into memory, behind one interface.
+//! Arrangements of segments in memory, behind one interface.
 //!
-//! A layout is asked about *items*, not about single segments, so that one which keeps all segments of an item side by
-//! side can answer with one memory access.
-#![allow(clippy::inline_always)] // see `kernel::Work`: what is not inlined is not compiled for the kernel
+//! The interface works on *items*, not on single segments, so that a layout which keeps all segments of an
+//! item side by side can answer with one memory access.
+#![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
 pub(crate) mod aligned;
 #[cfg(feature = "std")]
@@ -28,17 +28,18 @@ use crate::model::run_probability;
 use crate::ring::{Age, Ring};
 use crate::shape::{RowShape, Segment, Shape};
 
-/// Asking a layout about an item, in memory borrowed for a call or a batch. `item` is always an item's 64-bit hash,
-/// `place` what [`Query::place`] says.
+/// Queries about an item, in memory borrowed for a call or a batch. `item` is always an item's 64-bit hash,
+/// `place` the result of [`Query::place`].
 pub(crate) trait Query {
-    /// Where the item is, for layouts that have one place for it: worth keeping between a prefetch and its use.
+    /// Returns where the item is, for layouts in which it has one place: worth keeping between a prefetch and
+    /// its use.
     #[inline]
     fn place(&self, _item: u64) -> usize {
         0
     }
-    /// Whether k consecutive segments match.
+    /// Returns true if k consecutive segments match.
     fn contains<K: Kernel>(&self, kernel: K, item: u64, place: usize, ring: &Ring) -> bool;
-    /// Asks for the memory that an insert or a query of this item will soon need.
+    /// Prefetches the memory that an insert or a query of this item will need.
     fn prefetch<K: Kernel>(&self, kernel: K, item: u64, place: usize, ring: &Ring);
 }
 
@@ -53,38 +54,39 @@ pub(crate) trait Update: Query {
         self.insert(kernel, item, place, ring);
         seen
     }
-    /// Called after the ring has advanced: its newest segment starts a new life, empty.
+    /// Called after the ring has advanced: empties the newest segment, which is being recycled.
     fn recycle_newest(&mut self, ring: &Ring);
 }
 
-/// What is needed of a layout besides its operations on items; nothing here is in a hurry.
+/// The other operations of a layout; none of them is performance-critical.
 pub(crate) trait Segments {
-    /// Whether the segment of this age matches.
+    /// Returns true if the segment of this age matches.
     fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool;
     /// Called after the ring and the words have been set to those of a snapshot, or of a new filter.
     fn ring_was_set(&mut self, _ring: &Ring) {}
     /// Share of set bits in the segment of this age.
     fn fill(&self, ring: &Ring, age: Age, sample: Sample) -> f64;
-    /// Probability that an item never inserted matches the segment of this age, by the bits as they are.
+    /// Probability, with the present bits, that a never-inserted item matches the segment of this age.
     fn match_probability(&self, ring: &Ring, age: Age, sample: Sample) -> f64;
     /// Estimated number of distinct items written into the segment of this age.
     fn distinct_items(&self, ring: &Ring, age: Age, sample: Sample) -> f64;
-    /// Probability that an item never inserted is reported after so many more shifts, by the bits as they are.
+    /// Probability, with the present bits, that a never-inserted item is reported after `shifts` more shifts.
     fn false_positive_rate(&self, ring: &Ring, shifts: u32, sample: Sample) -> f64 {
         let match_probability = |age| self.match_probability(ring, age, sample);
         let probabilities =
             ring.ages().map(|age| Ring::age_before(age, shifts).map_or(0.0, match_probability));
         run_probability(ring.required_matches(), probabilities)
     }
-    /// Everything a snapshot has to keep.
+    /// All state that a snapshot must contain.
     fn words(&self) -> &[u64];
     fn words_mut(&mut self) -> &mut [u64];
-    /// Whether the words are ones this layout can have written; a snapshot's may not be. Looks at the cells that have words in this range.
+    /// Returns true if this layout can have written the words; those of a snapshot may be invalid. Checks the
+    /// cells that have words in this range.
     fn words_are_valid(&self, range: Range<usize>) -> bool;
 }
 
-/// How much of each segment estimates look at: a share of its cells, the first ones. Hashes choose cells evenly, so the
-/// first are as good as any.
+/// The share of each segment's cells that estimates read: the first cells. Hashes select cells evenly, so the
+/// first ones are as good as any.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample(pub(crate) f64);
 
@@ -96,7 +98,7 @@ impl Sample {
     }
 }
 
-/// Of the pieces of memory that each have so many words, those that have some of the range.
+/// Of pieces of memory with `words` words each, returns those that overlap the range.
 fn pieces_with<T>(
     range: Range<usize>,
     words: usize,
@@ -108,7 +110,7 @@ fn pieces_with<T>(
 
 /// The memory of a filter, in one of the layouts.
 #[derive(Clone, PartialEq, Eq)]
-#[allow(clippy::large_enum_variant)] // there is one in a filter
+#[allow(clippy::large_enum_variant)] // a filter has only one
 pub(crate) enum Memory {
     Slices(Slices),
     Blocks(Blocks),
@@ -117,7 +119,7 @@ pub(crate) enum Memory {
     Rows256(Rows<32>),
 }
 
-/// Evaluates the same expression for whichever layout it is, compiled for each.
+/// Evaluates the same expression for the actual layout, compiled for each.
 macro_rules! whichever {
     ($memory:ident: $expression:expr, $segments:ident => $body:expr) => {
         match $expression {
@@ -131,7 +133,7 @@ macro_rules! whichever {
 }
 pub(crate) use whichever;
 
-/// Words of 64 bits that a filter of so many cells per segment takes, or `None` if that overflows.
+/// The number of 64-bit words of a filter with this many cells per segment, or `None` on overflow.
 pub(crate) fn words(shape: &Shape, cells: u64) -> Option<u64> {
     let words_of_cells = |bits_per_cell: u32| Some(cells.checked_mul(bits_per_cell.into())?.div_ceil(64));
     match shape.segment {
@@ -146,7 +148,7 @@ pub(crate) fn words(shape: &Shape, cells: u64) -> Option<u64> {
 }
 
 impl Memory {
-    /// Empty segments, or `None` if so much cannot be allocated.
+    /// Returns empty segments, or `None` if the memory cannot be allocated.
     pub(crate) fn allocate(shape: &Shape, cells: u64, ring: &Ring) -> Option<Self> {
         let words = AlignedWords::zeroed(usize::try_from(words(shape, cells)?).ok()?)?;
         Some(match shape.segment {
@@ -167,7 +169,7 @@ impl Memory {
         })
     }
 
-    /// The layout behind its interface, for everything but the hot path.
+    /// The layout behind its interface, for everything except the hot path.
     pub(crate) fn segments(&self) -> &dyn Segments {
         whichever!(Self: self, segments => segments)
     }

@@ -1,20 +1,24 @@
-//! Layouts that threads share: the same places and bits as in a filter of one's own, in atomic words.
+//! Layouts that many threads use: the same places and bits as in a [`Filter`](crate::Filter), in atomic
+//! words.
 //!
-//! A shift is made by one thread, in this order: it empties the segment that is about to be recycled (its items have left
-//! the window), publishes the new generation, and lets the next one begin only after g more inserts have begun. The others
-//! go on meanwhile, in the old generation or in the new one.
+//! One thread makes a shift, in this order: it empties the segment that is about to be recycled (its items
+//! have left the window), publishes the new generation, and lets the next generation begin only after g more
+//! inserts have begun. Meanwhile the other threads go on, in the old generation or in the new one.
 //!
-//! An insert begins by being counted, then reads the generation, then writes. So it ends up in a generation that had not ended
-//! when it began, and stays for l more, in each of which at least g others begin: l * g inserts begin after it before any
-//! bit of it is cleared. How long the writing takes does not matter; if it takes more than those l generations, its
-//! bits land in segments that have begun a new life, where they are a stranger's chance of one more match.
+//! An insert first counts itself, then reads the generation, then writes. So it ends up in a generation that
+//! had not ended when the insert began, and stays for l more generations. In each of these at least g other
+//! inserts begin, so l * g inserts begin after it before any of its bits is cleared. How long the writing
+//! takes does not matter. If it takes longer than those l generations, its bits land in recycled segments,
+//! where they can only make a false match more likely.
 //!
-//! An item whose insert has returned is found by a query whatever shifts happen meanwhile, as long as it is in the window: its
-//! bits keep their places, and the ages at which a query looks for them are no older than the item. But the item may leave the
-//! window while the query is under way, and come back by another insert, which the query looks for where it cannot be. At no
-//! moment was it out of the window. So a query that finds nothing asks whether the generation has moved, and if so looks
-//! again. If it has not, at most the clearing for the next shift can have begun, and then the other insert was done before:
-//! a query goes from the oldest ages to the youngest, and meets its bits later. Rows have more to say; see `rows::shared`.
+//! A query finds an item whose insert has returned, whatever shifts happen meanwhile, as long as that insert
+//! is in the window: its bits keep their places, and the ages at which the query looks for them are no older
+//! than the item. But while the query is running, that insert may leave the window after the item has been
+//! inserted again, and the query looks for the bits of the new insert where they cannot be. The item was in
+//! the window at every moment. So a query that finds nothing checks whether the generation has moved, and if
+//! so looks again. If it has not moved, at most the clearing for the next shift can have begun, and then the
+//! new insert was complete before: a query goes from the oldest ages to the youngest, and meets the new bits
+//! later. Rows need further arguments; see `rows::shared`.
 
 use super::atomic::{AtomicWords, SharedWords};
 use super::blocks::Blocks;
@@ -34,7 +38,7 @@ pub(crate) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// `published` is the generation; `ring` has the right k and l.
+    /// `published` is the generation; `ring` provides k and l.
     #[inline]
     pub(crate) fn new(published: &'a AtomicU64, ring: &Ring) -> Self {
         let mut view = Self { published, ring: ring.clone() };
@@ -42,7 +46,7 @@ impl<'a> View<'a> {
         view
     }
 
-    /// Whether the generation is still the same; the view then has the new one.
+    /// Returns true if the generation is still the same. If not, updates the view to the new one.
     #[inline(always)]
     pub(crate) fn is_current(&mut self) -> bool {
         sequential();
@@ -63,7 +67,7 @@ impl<'a> View<'a> {
 
 /// [`Query`] and [`Update`] for many threads at once, in memory borrowed for a call or a batch.
 pub(crate) trait SharedSegments {
-    /// Where an item's bits are, as far as that is worth finding once.
+    /// Where an item's bits are, as far as it is worth computing once.
     type Place: Copy;
     fn locate(&self, hash: u64) -> Located<Self::Place>;
     fn prefetch<K: Kernel>(&self, kernel: K, item: u64, place: Self::Place, ring: &Ring);
@@ -74,8 +78,8 @@ pub(crate) trait SharedSegments {
     }
     fn contains<K: Kernel>(&self, kernel: K, item: u64, place: Self::Place, view: &mut View<'_>) -> bool;
     fn insert<K: Kernel>(&self, kernel: K, item: u64, place: Self::Place, view: &mut View<'_>);
-    /// [`contains`](Self::contains) and [`insert`](Self::insert); of threads that do so with the same new item at the same
-    /// time, in rows exactly one is told that it is new.
+    /// Calls [`contains`](Self::contains) and [`insert`](Self::insert). If threads call this with the same
+    /// new item at the same time, in rows exactly one of the calls returns false.
     fn check_and_insert<K: Kernel>(
         &self,
         kernel: K,
@@ -83,12 +87,13 @@ pub(crate) trait SharedSegments {
         place: Self::Place,
         view: &mut View<'_>,
     ) -> bool;
-    /// [`insert`](Self::insert), one after the other.
+    /// Calls [`insert`](Self::insert) for each item, in order.
     #[inline(always)]
     fn insert_all<K: Kernel>(&self, kernel: K, items: &[Located<Self::Place>], view: &mut View<'_>) {
         items.iter().for_each(|item| self.insert(kernel, item.hash, item.place, view));
     }
-    /// [`check_and_insert`](Self::check_and_insert), one after the other, answered in the same place of `seen`.
+    /// Calls [`check_and_insert`](Self::check_and_insert) for each item, in order, and writes the i-th answer
+    /// to `seen[i]`.
     #[inline(always)]
     fn check_and_insert_all<K: Kernel>(
         &self,
@@ -101,13 +106,14 @@ pub(crate) trait SharedSegments {
             *seen = self.check_and_insert(kernel, item.hash, item.place, view);
         }
     }
-    /// Whether the segment of this age matches, while no shift can happen.
+    /// Returns true if the segment of this age matches, while no shift can happen.
     fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool;
-    /// Before the next generation is published, whose ring this is: empties its newest segment.
+    /// Empties the newest segment of `next`, the ring of the next generation, before that generation is
+    /// published.
     fn empty_newest(&self, next: &Ring);
-    /// After it has been published.
+    /// Called after the generation has been published, for work that can wait until then.
     fn keep_house(&self, _view: &mut View<'_>) {}
-    /// Copies the words while others write.
+    /// Copies the words while other threads write.
     fn copy_to(&self, words: &mut [u64]);
 }
 
@@ -189,7 +195,7 @@ impl Blocks<AtomicWords> {
     }
 }
 
-/// [`Memory`] that threads share.
+/// [`Memory`] that many threads use.
 pub(crate) enum SharedMemory {
     Slices(Slices<AtomicWords>),
     Blocks(Blocks<AtomicWords>),
@@ -199,7 +205,7 @@ pub(crate) enum SharedMemory {
 }
 
 impl SharedMemory {
-    /// `None` if so much cannot be had.
+    /// Returns `None` if the memory cannot be allocated.
     pub(crate) fn copy_of(memory: &Memory, ring: &Ring) -> Option<Self> {
         let words = AtomicWords::copy_of(memory.segments().words())?;
         Some(match memory {
@@ -212,8 +218,9 @@ impl SharedMemory {
     }
 }
 
-/// Brings a copy that was made from the generation `before` on up to date with the ring as it is now. Segments that began a
-/// new life meanwhile were copied in one life or the other, and are emptied; all else is as it was at some moment since.
+/// Brings a copy, which was made from the generation `before` on, up to date with the ring as it is now.
+/// Segments that were recycled meanwhile may have been copied before or after, so they are emptied;
+/// everything else is as it was at some moment since.
 pub(crate) fn forget_what_moved(memory: &mut Memory, before: u64, now: &Ring) {
     let recycled = (now.generation() - before).min(now.segments().into()) as u32;
     match memory {

@@ -4,8 +4,8 @@
 //! words:    | segment at ring position 0      | segment at ring position 1      | ...
 //! segment:  | part 0: m bits | part 1: m bits | ... | unused bits up to a whole word |
 //! ```
-//! An item sets one bit in each part. Segments begin at whole words, so emptying one cannot touch its neighbour; parts
-//! do not, so m may be any number.
+//! An item sets one bit in each part. Segments begin at whole words, so emptying one cannot touch its
+//! neighbour. Parts need not begin at whole words, so m may be any number.
 
 use core::ops::Range;
 
@@ -63,7 +63,7 @@ impl<W> Slices<W> {
         start..start + self.words_per_segment
     }
 
-    /// The bits of an item, one in each part, counted from the start of the memory.
+    /// The bits of an item, one in each part, as indices from the start of the memory.
     #[inline(always)]
     fn bits(&self, item: u64, position: RingPosition) -> impl Iterator<Item = u64> + use<W> {
         let (parts, part_bits) = (self.parts, self.part_bits);
@@ -99,7 +99,7 @@ impl<W: Words> Query for Slices<W> {
         is_reported(self, item, ring)
     }
 
-    /// All the words an insert writes, and the first a query reads.
+    /// Prefetches all words that an insert writes, and the first ones that a query reads.
     #[inline(always)]
     fn prefetch<K: Kernel>(&self, kernel: K, item: u64, _place: usize, ring: &Ring) {
         let first_probed = Age(ring.window_generations());
@@ -143,8 +143,8 @@ impl Segments for Slices {
         self.part_fills(ring, age, sample).product()
     }
 
-    /// From the expected fill 1 - (1 - 1/m)^n, solved for n. A full segment says only "many": one unset bit is
-    /// assumed then.
+    /// Solves the expected fill 1 - (1 - 1/m)^n for n. A full segment gives no upper limit, so one unset bit
+    /// is assumed.
     fn distinct_items(&self, ring: &Ring, age: Age, sample: Sample) -> f64 {
         let bits = self.part_bits as f64;
         if self.part_bits == 1 {

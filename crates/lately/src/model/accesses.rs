@@ -5,19 +5,19 @@ use alloc::vec::Vec;
 
 use super::profile::SegmentProbe;
 
-/// Expected memory accesses of one query, by what it meets.
+/// Expected memory accesses of one query, by outcome.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct QueryAccesses {
-    /// An item of the window, averaged over the generations 0 to l - 1.
+    /// For an item in the window, averaged over the generations 0 to l - 1.
     pub window: f64,
-    /// An item never inserted that is reported all the same.
+    /// For an item that was never inserted but is reported.
     pub false_positive: f64,
-    /// An item never inserted that is not reported.
+    /// For an item that was never inserted and is not reported.
     pub absent: f64,
 }
 
-/// A share of all queries, by probability, and the accesses they spend, weighted by it.
+/// A subset of all queries: its probability, and the accesses they spend, weighted by it.
 #[derive(Clone, Copy, Default)]
 struct Share {
     probability: f64,
@@ -30,7 +30,7 @@ impl Share {
         self.accesses += other.accesses;
     }
 
-    /// The part of the share that takes a branch of this probability at this cost.
+    /// The part of the share that takes a branch of this probability and cost.
     fn branch(self, probability: f64, accesses: f64) -> Share {
         Share {
             probability: self.probability * probability,
@@ -46,17 +46,17 @@ impl Share {
         self.branch(1.0 - probe.match_probability, probe.accesses_if_miss)
     }
 
-    /// Expected accesses given that a query is in this share; 0 if none can be.
+    /// Expected accesses, given that a query is in this share; 0 if no query is.
     fn mean(self) -> f64 {
         if self.probability > 0.0 { self.accesses / self.probability } else { 0.0 }
     }
 }
 
-/// All that can become of a query for an item never inserted.
+/// All outcomes of a query for an item that was never inserted.
 pub(super) struct StrangerQuery<'a> {
     required_matches: usize,
     probes: &'a [SegmentProbe],
-    /// The queries that come to state (start, previous), at `start * k + previous`.
+    /// The queries that reach state (start, previous), at index `start * k + previous`.
     states: Vec<Share>,
     /// The queries that are reported from a start at `start` or beyond it.
     reported_from: Vec<Share>,
@@ -66,13 +66,15 @@ pub(super) struct StrangerQuery<'a> {
 }
 
 impl<'a> StrangerQuery<'a> {
-    // The paper's A(k, l, p, c, a, i) (section 4.4) has a state for each (p, c, i). A query is in fact described by
-    // where its present run of probes began and by the p matches it may lean on, because it moves only
+    // The paper's A(k, l, p, c, a, i) (section 4.4) has a state for each (p, c, i). In fact two values
+    // describe a query: where its present run of probes began, and the p earlier matches that it may add to
+    // it. It has only these moves:
     //
-    //   (start, p) --c matches, then a miss--> (start + c - k, c)      for c < k - p
-    //   (start, p) --k - p matches-----------> reported
+    //     (start, p) --c matches, then a miss--> (start + c - k, c)      for c < k - p
+    //     (start, p) --k - p matches-----------> reported
     //
-    // `start` falls with every jump, so one pass from l down to 0 sees each state after all that lead to it.
+    // `start` falls with every jump, so one pass from l down to 0 visits each state after all states that
+    // lead to it.
     pub(super) fn follow(required_matches: u32, probes: &'a [SegmentProbe]) -> Self {
         let k = required_matches as usize;
         let l = probes.len() - k;
@@ -114,17 +116,18 @@ impl<'a> StrangerQuery<'a> {
     }
 
     /// Expected accesses of a query for an item inserted `age` generations ago, at most l.
-    // Until it first probes one of the item's own segments, age..age + k, the query is a stranger's, and may be
-    // reported by chance. Jumps are of at most k, so it cannot miss them: it comes to a state (start, p) with start
-    // among them, and from a start beyond them, which is start + k - p (or it begins there, at l). From then on
+    // Until the query first probes one of the item's own segments, age..age + k, it is like that of a
+    // never-inserted item, and may be reported by chance. Jumps are at most k, so the query cannot miss these
+    // segments: it reaches a state (start, p) with `start` among them, from a start beyond them, which is
+    // start + k - p (or it begins there, at l). From then on
     //
-    //   - it matches up to age + k - 1, and by chance on from there, until k - p matches are there; or
-    //   - it misses after c matches and jumps to start + c - k, again among its own segments, where the k - c matches
-    //     it needs are certain.
+    // - it matches up to age + k - 1, and by chance further, until it has k - p matches; or
+    // - it misses after c matches and jumps to start + c - k, again among the item's own segments, where the
+    //   k - c matches that it needs are certain.
     pub(super) fn accesses_of_item(&self, age: usize) -> f64 {
         let k = self.required_matches;
         let l = self.probes.len() - k;
-        // What is rarer than this does not count beside the certainty that the item is reported.
+        // Rarer cases are negligible compared with the certainty that the item is reported.
         let negligible = |share: Share| share.probability < 1e-30;
         let match_all =
             |from: usize, to: usize| self.accesses_if_match_before[to] - self.accesses_if_match_before[from];
@@ -156,7 +159,7 @@ mod tests {
     use crate::model::Profile;
     use crate::shape::{Segment, Shape};
 
-    /// The same expectation from the definition: the item's own segments match for certain.
+    /// The same expectation from the definition: the item's own segments always match.
     fn accesses_of_item_by_definition(k: u32, probes: &[SegmentProbe], age: usize) -> f64 {
         let mut probes = probes.to_vec();
         for probe in &mut probes[age..age + k as usize] {

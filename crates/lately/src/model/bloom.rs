@@ -1,14 +1,14 @@
-//! The plain partitioned Bloom filter (paper, section 3): the yardstick for efficiency.
+//! The plain partitioned Bloom filter (paper, section 3): the reference for efficiency.
 
 use libm::{ceil, exp2, log2};
 
-/// Bits per item of a Bloom filter at its best (half full) with this false positive rate and as many hashes as the
-/// rate takes, not rounded to an integer: log2(1/rate) / ln 2.
+/// Returns the bits per item of an optimal (half-full) Bloom filter with this false positive rate:
+/// log2(1/rate) / ln 2. The number of hashes is not rounded to an integer.
 pub fn bits_per_item(false_positive_rate: f64) -> f64 {
     -log2(false_positive_rate) / core::f64::consts::LN_2
 }
 
-/// A row of the paper's table 1.
+/// One row of the paper's table 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct BloomMetrics {
@@ -16,15 +16,15 @@ pub struct BloomMetrics {
     pub hashes: u32,
     /// Bits of memory per item.
     pub bits_per_item: f64,
-    /// The rate that so many hashes really give.
+    /// The actual rate with this number of hashes.
     pub false_positive_rate: f64,
-    /// Accesses of a query that is answered yes.
+    /// Accesses of a query that returns true.
     pub accesses_if_reported: f64,
-    /// Expected accesses of a query that is answered no.
+    /// Expected accesses of a query that returns false.
     pub accesses_if_absent: f64,
 }
 
-/// The half-full partitioned Bloom filter for an aimed rate.
+/// Returns the metrics of the half-full partitioned Bloom filter for a target rate.
 pub fn metrics(aimed_rate: f64) -> BloomMetrics {
     let hashes = ceil(-log2(aimed_rate)).max(1.0);
     let false_positive_rate = exp2(-hashes);

@@ -1,24 +1,25 @@
 //! How many items fall into one cell, and to which generation they belong.
 //!
-//! Of N items each falls into a given cell with the same chance: Binomial(N, mean / N), or Poisson(mean) in the limit. Both
-//! have the same step from one number to the next,
+//! Each of N items falls into a given cell with the same probability: Binomial(N, mean / N), or Poisson(mean)
+//! in the limit. Both have the same ratio of successive probabilities,
 //!
 //! ```text
 //! P(j + 1) / P(j) = mean (1 - j / N) / ((j + 1) (1 - mean / N))
 //! ```
-//! and so N may be infinite, and many items need no code of their own. In the same way, the items of a cell are drawn from all those of
-//! some generations, and belong to one of them by the hypergeometric law, or the binomial one in the limit: here generations
-//! are measured in generations, and an item is 1/g of one, or 0.
+//! so N may be infinite, and the limit of many items needs no separate code. In the same way, the items of a
+//! cell are drawn from all items of some generations. How many of them belong to one generation follows the
+//! hypergeometric distribution, or the binomial one in the limit. Here the unit is a generation, and an item
+//! is 1/g of one, or 0.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 use libm::{ceil, floor, round};
 
-/// What is less likely than this, beside the most likely, does not count.
+/// Relative to the most likely value, probabilities below this are negligible.
 pub(super) const NEGLIGIBLE: f64 = 1e-18;
 
-/// The law of a cell's load.
+/// The distribution of a cell's load.
 #[derive(Clone, Copy)]
 pub(super) struct CellLoad {
     mean: f64,
@@ -30,28 +31,29 @@ pub(super) struct CellLoad {
 }
 
 impl CellLoad {
-    /// So many items are expected in the cell, of those in all cells; these are infinite where cells are many.
+    /// `mean` items are expected in the cell, of `items` in all cells; `items` is infinite in the limit of
+    /// many cells.
     pub(super) fn new(mean: f64, items: f64) -> Self {
         let per_item = 1.0 / items;
         Self { mean, items, odds: mean / (1.0 - mean * per_item), per_item }
     }
 
-    /// If so: every item is in this cell, the only one.
+    /// Returns true if every item is in this cell, because it is the only one.
     pub(super) fn is_certain(&self) -> bool {
         self.mean >= self.items
     }
 
-    /// P(j + 1) / P(j), for a law that is not certain.
+    /// P(j + 1) / P(j), for a distribution that is not certain.
     pub(super) fn step(&self, j: f64) -> f64 {
         self.odds * (1.0 - j * self.per_item).max(0.0) / (j + 1.0)
     }
 
-    /// P(j - 1) / P(j), for a law that is not certain and a j that may be.
+    /// P(j - 1) / P(j), for a distribution that is not certain and a possible j.
     pub(super) fn step_back(&self, j: f64) -> f64 {
         j / (self.odds * (1.0 - (j - 1.0) * self.per_item))
     }
 
-    /// The least load that counts, and the probabilities of it and of those that follow.
+    /// The least load that is not negligible, and the probabilities of it and of those that follow.
     pub(super) fn probabilities(&self) -> (usize, Vec<f64>) {
         if self.mean <= 0.0 {
             return (0, vec![1.0]);
@@ -59,7 +61,7 @@ impl CellLoad {
         if self.is_certain() {
             return (round(self.items) as usize, vec![1.0]);
         }
-        // Outwards from the mode, as far as it counts, and then divided by the sum.
+        // Outwards from the mode until negligible, then divided by the sum.
         let mode = floor(self.mean);
         let (mut weight, mut j) = (1.0, mode);
         let mut probabilities = Vec::new();
@@ -81,7 +83,7 @@ impl CellLoad {
         (first, probabilities)
     }
 
-    /// The probabilities of all loads from 0 to the largest that counts.
+    /// The probabilities of all loads from 0 to the largest that is not negligible.
     pub(super) fn probabilities_from_zero(&self) -> Vec<f64> {
         let (first, probabilities) = self.probabilities();
         let mut all = vec![0.0; first];
@@ -90,25 +92,26 @@ impl CellLoad {
     }
 }
 
-/// Items drawn from a generation and from others, all equally likely.
+/// Items drawn from one generation and from others, all equally likely.
 #[derive(Clone, Copy)]
 pub(super) struct Drawn {
-    /// What there is of the generation, in generations.
+    /// The size of the generation, in generations.
     pub(super) own: f64,
-    /// What there is of the others.
+    /// The size of the others together, in generations.
     pub(super) others: f64,
-    /// What one item is; 0 where a generation has very many.
+    /// The size of one item, in generations; 0 in the limit of many items per generation.
     pub(super) item: f64,
 }
 
 impl Drawn {
-    /// The x with P(X < x) <= uniform < P(X <= x), X being how many of so many items are the generation's own.
+    /// The x with P(X < x) <= uniform < P(X <= x), where X is how many of `items` items belong to the
+    /// generation.
     pub(super) fn quantile(&self, items: u32, uniform: f64) -> u32 {
-        // Far below what the points that ask are apart.
+        // Far below the distance between the points for which this is called.
         const NEGLIGIBLE: f64 = 1e-9;
-        // Those that the others cannot have; rounding must not add one.
+        // The items that cannot belong to the others; rounding must not add one.
         let least = ceil(f64::from(items) - self.others / self.item - 1e-6).max(0.0) as u32;
-        // P(X = least) is not known: what it is a part of is summed up first.
+        // P(X = least) is unknown, so the weights are summed first.
         let mut sum = 0.0;
         for weight in self.weights(least, items) {
             sum += weight;
@@ -124,7 +127,7 @@ impl Drawn {
         reached.map_or(items, |beyond| least + beyond as u32)
     }
 
-    /// P(X = x) for x from `least` to `items`, in units of the first.
+    /// P(X = x) for x from `least` to `items`, relative to the first.
     fn weights(&self, least: u32, items: u32) -> impl Iterator<Item = f64> {
         let item = self.item;
         let (mut x, mut of_others) = (f64::from(least), f64::from(items - least));
@@ -140,12 +143,13 @@ impl Drawn {
         })
     }
 
-    /// From the law for so many items, P(X = 0), P(X = 1), ..., to that for one more: it is the generation's own, or not.
+    /// Turns the distribution for some number of items, P(X = 0), P(X = 1), ..., into that for one more item,
+    /// which belongs to the generation or does not.
     pub(super) fn draw_one_more(&self, law: &mut Vec<f64>) {
         let drawn = law.len() - 1;
         let left = self.own + self.others - drawn as f64 * self.item;
         if left <= self.item * 0.5 {
-            // There are no more: nobody asks.
+            // All items have been drawn: the result is not used.
             law.push(0.0);
             return;
         }
@@ -162,7 +166,7 @@ impl Drawn {
 mod tests {
     use super::*;
 
-    /// Sum, mean and variance of a law that begins with P(X = 0).
+    /// Sum, mean and variance of a distribution that begins with P(X = 0).
     fn moments(law: &[f64]) -> (f64, f64, f64) {
         let sum_of =
             |of: &dyn Fn(f64) -> f64| law.iter().enumerate().map(|(x, p)| p * of(x as f64)).sum::<f64>();
@@ -179,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn loads_have_the_mean_and_the_variance_of_their_law() {
+    fn loads_have_the_mean_and_the_variance_of_their_distribution() {
         for mean in [0.001, 0.7, 3.0, 41.5] {
             for cells in [1.0, 2.0, 7.0, 1_000.0, f64::INFINITY] {
                 let items: f64 = if cells < 1e9 { (mean * cells).ceil() } else { f64::INFINITY };
@@ -201,15 +205,16 @@ mod tests {
         let mut before = f64::INFINITY;
         for items in [1e2, 1e4, 1e6, 1e8] {
             let distance: f64 = poisson.iter().zip(law(items)).map(|(a, b)| (a - b).abs()).sum();
-            // In proportion to the chance of an item to be in the cell (Le Cam).
+            // Proportional to the probability that an item is in the cell (Le Cam).
             assert!(distance < 2.0 * 5.0 / items * 5.0 && distance < before / 50.0, "{items}: {distance}");
             before = distance;
         }
     }
 
-    /// Generations of 1 to 20 items and of very many: drawing one by one gives the hypergeometric law's moments.
+    /// Generations of 1 to 20 items and of very many: drawing one by one gives the moments of the
+    /// hypergeometric distribution.
     #[test]
-    fn drawn_items_have_the_mean_and_the_variance_of_their_law() {
+    fn drawn_items_have_the_mean_and_the_variance_of_their_distribution() {
         for (items_per_generation, others) in
             [(1.0, 5.0), (4.0, 1.0), (20.0, 2.0), (20.0, 9.0), (f64::INFINITY, 3.0)]
         {
@@ -231,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_invert_the_law() {
+    fn quantiles_invert_the_distribution() {
         for (items_per_generation, own, others) in
             [(1.0, 1.0, 5.0), (4.0, 1.0, 1.0), (20.0, 0.5, 2.0), (f64::INFINITY, 0.3, 3.0)]
         {

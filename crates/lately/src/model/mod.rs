@@ -1,9 +1,9 @@
-//! What a filter promises, computed: pure probability, no bits.
+//! The predictions behind a filter's promises: pure probability, no bits.
 //!
-//! Two models live here. The *paper* model reproduces the printed tables, linear fill gradient included. The *exact*
-//! model uses the true expected fill, and is the one that sizing, planning and every promise rest on; docs/theory.md
-//! derives both and lists where they differ. Everything that follows from the segments' match probabilities (false
-//! positive rate, accesses, slack) is computed by [`Profile`] for any list of them.
+//! There are two models. The *paper* model reproduces the printed tables, including their linear fill
+//! gradient. The *exact* model uses the true expected fill; sizing, planning and every promise use this one.
+//! docs/theory.md derives both and lists where they differ. [`Profile`] computes everything that follows from
+//! the segments' match probabilities (false positive rate, accesses, slack), for any list of probabilities.
 //!
 //! ```
 //! use lately::model::{Model, metrics};
@@ -32,37 +32,39 @@ pub use segment::{Cells, half_full_load, match_probability, part_fill, relative_
 
 use crate::shape::{Segment, Shape};
 
-/// Which expected fill the segments have.
+/// Selects the expected fill of the segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Model {
-    /// The paper's: fills grow linearly to one half. Only for reproducing the paper; the true rate is higher.
+    /// The paper's model: fills grow linearly to one half. Only for reproducing the paper; the true rate is
+    /// higher.
     Paper,
-    /// The true expectation. What we plan by.
+    /// The true expectation. The planner uses this model.
     Exact,
 }
 
-/// Everything the paper's tables say about a shape, at the paper's design load (parts half full when a segment
-/// stops being written), for segments of many cells, just before a shift.
+/// All values in the paper's tables for a shape, at the paper's design load (parts are half full when a
+/// segment is no longer written), for segments of many cells, just before a shift.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Metrics {
-    /// Probability that an item never inserted is reported.
+    /// Probability that an item which was never inserted is reported.
     pub false_positive_rate: f64,
-    /// Expected memory accesses of a query, by what it meets.
+    /// Expected memory accesses of a query, by outcome.
     pub accesses: QueryAccesses,
-    /// Peak normalised probability-weighted slack: just-expired items still reported, over the window.
+    /// Peak normalised probability-weighted slack: just-expired items that are still reported, divided by the
+    /// window.
     pub npws: f64,
-    /// Bits of memory for each item of the window.
+    /// Bits of memory per item of the window.
     pub bits_per_item: f64,
-    /// Memory of a Bloom filter with the same rate and capacity, over ours.
+    /// Memory of a Bloom filter with the same rate and capacity, divided by ours.
     pub efficiency: f64,
     /// Blocks only: capacity relative to slices of the same memory.
     pub relative_capacity: Option<f64>,
 }
 
-/// The paper's metrics of a shape, by either model.
+/// Returns the paper's metrics of a shape, by either model.
 pub fn metrics(model: Model, shape: &Shape) -> Metrics {
     let load = half_full_load(&shape.segment);
     let profile = match model {
@@ -84,10 +86,11 @@ pub fn metrics(model: Model, shape: &Shape) -> Metrics {
     }
 }
 
-/// Bits of memory for each item of the window, when a segment takes `load` items per cell in its k generations.
+/// Returns the bits of memory per item of the window, if a segment takes `load` items per cell in its k
+/// generations.
 ///
-/// A generation is `load / k` items per cell, and the window l of them. Slices and blocks have cells in each of the
-/// k + l segments; a cell of rows is a row, with all of them.
+/// A generation is `load / k` items per cell, and the window is l generations. Slices and blocks have cells
+/// in each of the k + l segments. A cell of rows is a row, which holds all segments.
 pub fn bits_per_item(shape: &Shape, load: f64) -> f64 {
     let k = f64::from(shape.required_matches);
     let l = f64::from(shape.window_generations);

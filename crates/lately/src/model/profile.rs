@@ -1,4 +1,4 @@
-//! A filter at one moment, as the probabilities a query meets.
+//! A filter at one moment, described by the probabilities that a query meets.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -10,10 +10,10 @@ use super::runs::run_probability;
 use super::segment::{Cells, match_probability, part_fill};
 use crate::shape::{Segment, Shape};
 
-/// What a query meets in one segment.
+/// How one segment answers a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SegmentProbe {
-    /// Probability that an item never inserted matches.
+    /// Probability that an item which was never inserted matches.
     pub match_probability: f64,
     /// Memory accesses spent on a match.
     pub accesses_if_match: f64,
@@ -22,7 +22,7 @@ pub struct SegmentProbe {
 }
 
 impl SegmentProbe {
-    /// A segment that takes one access, match or miss: a slice, or a block.
+    /// Describes a segment that takes one access, match or miss: a slice, or a block.
     pub fn single(match_probability: f64) -> Self {
         Self { match_probability, accesses_if_match: 1.0, accesses_if_miss: 1.0 }
     }
@@ -43,35 +43,36 @@ impl SegmentProbe {
     }
 }
 
-/// One of the states a filter may be in as a query meets it: its segments, newest first, matching independently.
+/// One possible state of a filter: its segments, newest first, which match independently.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Component {
-    /// How likely it is.
+    /// The probability of this state.
     pub weight: f64,
-    /// What a query meets, newest segment first.
+    /// The segments as a query meets them, newest first.
     pub probes: Vec<SegmentProbe>,
 }
 
 /// The segments of a filter at one moment, as a query meets them.
 ///
-/// Slices and blocks have one component. Segments of rows share their row's load, so they are independent only given
-/// that load; their components are a fixed sample of loads, and their rates come from the model behind them.
+/// Slices and blocks have one component. Segments of rows share their row's load, so they are independent
+/// only for a given load. Their components are a fixed sample of loads; their rates come from the model
+/// behind them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     required_matches: u32,
     window_generations: u32,
     phase: f64,
     components: Vec<Component>,
-    /// Rows: the model behind the components, and the items per row and generation.
+    /// Rows only: the model behind the components, and the items per row and generation.
     rows: Option<(RowModel, f64)>,
 }
 
 impl Profile {
-    /// Any list of segments, newest first, of a filter whose newest generation is complete to the share `phase`
-    /// (1 just before a shift, the worst moment).
+    /// Describes a filter by any list of segments, newest first. `phase` is the completed share of the newest
+    /// generation (1 just before a shift, the worst moment).
     ///
     /// # Panics
-    /// If `required_matches` is 0 or there are not more segments than that.
+    /// If `required_matches` is 0, or if there are no more segments than that.
     pub fn new(required_matches: u32, phase: f64, probes: Vec<SegmentProbe>) -> Self {
         assert!(
             required_matches > 0 && probes.len() > required_matches as usize,
@@ -89,8 +90,8 @@ impl Profile {
 
     /// The exact model: segments that take `load` items per cell until they are no longer written.
     ///
-    /// In steady state the segment of age i has been written in i + 1 generations (k at most), the last of them
-    /// complete only to `phase` while it is still being written.
+    /// In steady state the segment of age i has been written in i + 1 generations (k at most). While it is
+    /// still being written, the last of them is complete only to `phase`.
     pub fn exact(shape: &Shape, load: f64, cells: Cells, phase: f64) -> Self {
         let k = f64::from(shape.required_matches);
         let load_at = |age: u32| load * (f64::from(age) + phase).min(k) / k;
@@ -108,7 +109,7 @@ impl Profile {
         }
     }
 
-    /// Rows that take `load` items in a generation, by a model of their shape that is already made.
+    /// Rows that take `load` items per generation, with an existing model of their shape.
     pub(crate) fn of_rows(model: RowModel, load: f64) -> Self {
         let shape = model.runs().shape();
         Self {
@@ -120,8 +121,9 @@ impl Profile {
         }
     }
 
-    /// The paper's model just before a shift: part fills grow linearly to 1/2 over the first k slices (section
-    /// 4.3). Its blocks (table 3) follow the exact model, and it has no rows.
+    /// The paper's model just before a shift: part fills grow linearly to 1/2 over the first k slices
+    /// (section 4.3). The paper's blocks (table 3) follow the exact model. The paper has no rows; for them
+    /// this returns the exact model too.
     pub fn paper(shape: &Shape) -> Self {
         let k = f64::from(shape.required_matches);
         match shape.segment {
@@ -134,29 +136,29 @@ impl Profile {
         }
     }
 
-    /// Segments older than k are no longer written, so all equal the one of age k.
+    /// Segments older than k are no longer written, so all of them equal the one of age k.
     fn with_gradient(shape: &Shape, phase: f64, at_age: impl Fn(u32) -> SegmentProbe) -> Self {
         let mut probes: Vec<_> = (0..=shape.required_matches).map(at_age).collect();
         probes.resize(shape.segments() as usize, probes[shape.required_matches as usize]);
         Self::new(shape.required_matches, phase, probes)
     }
 
-    /// k.
+    /// Returns k.
     pub fn required_matches(&self) -> u32 {
         self.required_matches
     }
 
-    /// l.
+    /// Returns l.
     pub fn window_generations(&self) -> u32 {
         self.window_generations
     }
 
-    /// What a query may meet.
+    /// Returns the possible states that a query may meet.
     pub fn components(&self) -> &[Component] {
         &self.components
     }
 
-    /// Probability that an item never inserted is reported: the paper's F(k, l, 0, 0).
+    /// Returns the probability that an item which was never inserted is reported: the paper's F(k, l, 0, 0).
     pub fn false_positive_rate(&self) -> f64 {
         if let Some((model, load)) = &self.rows {
             return model.rate(*load);
@@ -166,10 +168,11 @@ impl Profile {
         })
     }
 
-    /// Probability that an item inserted `generations` ago, and not since, is reported.
+    /// Returns the probability that an item inserted `generations` ago, and not since, is reported.
     ///
-    /// One up to l generations ago, where all its k segments are still there; then ever fewer of them are, and what
-    /// is missing must match by chance; from k + l on it is a stranger.
+    /// Up to l generations ago it is 1, because all k segments of the item still exist. After that, fewer and
+    /// fewer of them do, and the missing ones must match by chance. From k + l generations on, it is that of
+    /// an item which was never inserted.
     pub fn reporting_probability(&self, generations: u32) -> f64 {
         if let Some((model, load)) = &self.rows {
             return model.reporting_probability(*load, generations);
@@ -182,10 +185,10 @@ impl Profile {
         })
     }
 
-    /// Probability-weighted slack at this moment, in generations: how many items that have left the window are
-    /// expected to be reported, counting the slack's k generations.
+    /// Returns the probability-weighted slack at this moment, in generations: how many items that have left
+    /// the window are expected to be reported, over the k generations of the slack.
     ///
-    /// The window is the newest l generations' worth of inserts, so when the newest generation is complete to
+    /// The window is the newest l generations' worth of inserts. So when the newest generation is complete to
     /// `phase`, that share of generation l has left the window, and all of it is still reported.
     pub fn weighted_slack(&self) -> f64 {
         let l = self.window_generations();
@@ -194,13 +197,13 @@ impl Profile {
         self.phase + between + (1.0 - self.phase) * self.reporting_probability(l + k)
     }
 
-    /// Normalised: over the window. With `phase` 1 this is the peak.
+    /// Returns the slack divided by the window. With `phase` 1 this is the peak.
     pub fn npws(&self) -> f64 {
         self.weighted_slack() / f64::from(self.window_generations())
     }
 
-    /// The paper's simpler sum (section 4.2): a generation that has lost i segments is reported with the i-th power
-    /// of a full segment's match probability. It leaves out runs among the younger segments.
+    /// Returns the paper's simpler sum (section 4.2): a generation that has lost i segments is reported with
+    /// the i-th power of a full segment's match probability. It ignores runs among the younger segments.
     pub fn paper_npws(&self) -> f64 {
         let l = self.window_generations();
         let full = self.mean(|probes| probes[probes.len() - 1].match_probability);
@@ -208,7 +211,7 @@ impl Profile {
         powers.take(self.required_matches as usize).sum::<f64>() / f64::from(l)
     }
 
-    /// Expected memory accesses of the backward-jump query; one where all segments are read at once.
+    /// Returns the expected memory accesses of the backward-jump query; 1 if all segments are read at once.
     pub fn accesses(&self) -> QueryAccesses {
         if self.rows.is_some() {
             return QueryAccesses { window: 1.0, false_positive: 1.0, absent: 1.0 };
@@ -223,7 +226,7 @@ impl Profile {
         }
     }
 
-    /// Expected memory accesses of a query that is answered no: `accesses().absent`, sooner.
+    /// Returns the expected memory accesses of a query that returns false: `accesses().absent`, but faster.
     pub fn absent_accesses(&self) -> f64 {
         if self.rows.is_some() { 1.0 } else { self.stranger_query().accesses_if_absent() }
     }

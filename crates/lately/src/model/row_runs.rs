@@ -1,7 +1,7 @@
-//! The exact expectation of runs of matches in a row of segments that share their load.
+//! The exact expectation of runs of matches in a row, whose segments share their load.
 //!
-//! Segments of the ages j to j + m - 1, m <= k, overlap in generations: the next older segment lacks the newest generation
-//! of the one before, on the left, and has one more on the right,
+//! Segments of the ages j to j + m - 1, m <= k, overlap in generations. Each next older segment loses the
+//! newest generation of the one before, on the left, and gains one on the right,
 //!
 //! ```text
 //! generations   j-k+1 ...    ... j ...    ... j+m-1
@@ -9,10 +9,11 @@
 //! age j+1          | left| common | right |
 //! age j+m-1              | common |   right  |
 //! ```
-//! so the items of a segment are L + R: L, what is still there of the left part, and R, the common part and what has come
-//! on the right. Both change by one generation at a time: of L's items each belongs to the generation that is dropped with
-//! equal chance, and R gains what falls into the row in one generation. The expected product of match probabilities is a
-//! sum over the paths of (L, R), step by step.
+//! so the number of items of a segment is L + R: L are the remaining items of the left part, R those of the
+//! common part and of the generations gained on the right. Both change by one generation at a time. Each of
+//! L's items belongs to the dropped generation with equal probability, and R gains the items that fall into
+//! the row in one generation. The expected product of match probabilities is a sum over the paths of (L, R),
+//! step by step.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -21,28 +22,30 @@ use super::cell_load::{CellLoad, Drawn};
 use super::segment::power;
 use crate::shape::{RowShape, Segment, Shape};
 
-/// The most items in a segment that probabilities are kept for, if it does not match for certain with fewer.
+/// The longest table of probabilities, in items per segment, unless a segment matches for certain with fewer.
 const MOST_ITEMS: usize = 4_096;
 
 /// Rows of a shape at one moment, for any number of rows.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RowRuns {
     shape: Shape,
-    /// The share of the newest generation that is complete.
+    /// The completed share of the newest generation.
     phase: f64,
-    /// Items in all rows in a complete generation; infinite where rows are many.
+    /// Items in all rows per complete generation; infinite in the limit of many rows.
     items_per_generation: f64,
-    /// Probability of matching a segment by the number of its items; with more items than are here, the last.
+    /// Probability of matching a segment, by the number of its items; the last value also holds for more
+    /// items.
     match_probability: Vec<f64>,
 }
 
 impl RowRuns {
     /// # Panics
-    /// If the shape is not one of rows.
+    /// If the segments of the shape are not rows.
     pub(crate) fn new(shape: &Shape, phase: f64, items_per_generation: f64) -> Self {
         let Segment::Rows { row_bytes, parts } = shape.segment else { panic!("{shape} is not of rows") };
         let part_bits = f64::from(RowShape { row_bytes, parts, segments: shape.segments() }.part_bits());
-        // Planning makes many of these, and from some hundred items on the rest of a full table would be ones.
+        // Planning creates many of these, and beyond some hundred items the rest of a full table would be
+        // ones.
         let (mut match_probability, mut unset) = (vec![0.0], 1.0);
         while match_probability.len() < MOST_ITEMS && unset > 1e-17 {
             unset *= 1.0 - 1.0 / part_bits;
@@ -63,7 +66,7 @@ impl RowRuns {
         self.items_per_generation
     }
 
-    /// How many there are, the newest counted as far as it is complete.
+    /// The number of generations; the newest counts by its completed share.
     pub(super) fn generations(&self) -> f64 {
         f64::from(self.shape.segments()) - 1.0 + self.phase
     }
@@ -72,14 +75,15 @@ impl RowRuns {
         self.match_probability[items.min(self.match_probability.len() - 1)]
     }
 
-    /// Expected number of maximal runs of at least k matching segments, when a generation brings `load` items per row. The
-    /// chance of a run is a little less.
+    /// Expected number of maximal runs of at least k matching segments, if a generation brings `load` items
+    /// per row. The probability of a run is a little less.
     ///
-    /// Every run drops, from some step on, what those that begin later drop in the same step. So their paths join:
+    /// From some step on, every run drops the same generation in the same step as the runs that begin later.
+    /// So their paths join:
     ///
     /// ```text
     /// begins at age 0      R gains in every step; there is no L
-    /// at age 0 < j < k     R gains for k - 1 - j steps, which are the same for all j; then generation 0 is dropped; from then on
+    /// at age 0 < j < k     R gains for k - 1 - j steps, the same for all j; generation 0 is dropped; then
     /// at age k or more     R gains and L loses a complete generation in every step
     /// ```
     pub(super) fn expected_maximal_runs(&self, load: f64) -> f64 {
@@ -89,7 +93,7 @@ impl RowRuns {
         let width = generations(k).len();
         let (left_of_steady, item) = (generations(k - 1), 1.0 / self.items_per_generation);
 
-        // L of a run beside which the next younger segment, with so many more items, does not match.
+        // L of a run whose next younger segment, which has `more` additional items, does not match.
         let beside = |left: &[f64], more: &[f64]| -> Vec<f64> {
             let matches =
                 |items| more.iter().enumerate().map(move |(a, p)| p * self.match_probability(items + a));
@@ -108,7 +112,7 @@ impl RowRuns {
         let mut young = self.paths(&vec![1.0; left_of_steady.len()], &one, width);
         let mut youngest = self.paths(&[1.0], &incomplete, width);
         for step in 1..k {
-            // Complete generations that are left after this step.
+            // Complete generations that remain after this step.
             let others = f64::from(k - 1 - step);
             let left = self.law(load, others + self.phase);
             let left_after = self.law(load, others).len();
@@ -126,7 +130,8 @@ impl RowRuns {
         steady.sum() + youngest.sum()
     }
 
-    /// The probability that the segments of ages `first` to `first + length - 1`, at most k + 1 of them, all match.
+    /// The probability that the segments of ages `first` to `first + length - 1`, at most k + 1 of them, all
+    /// match.
     pub(super) fn expected_run(&self, load: f64, first: u32, length: u32) -> f64 {
         let (first, length, k) =
             (i64::from(first), i64::from(length), i64::from(self.shape.required_matches));
@@ -151,13 +156,13 @@ impl RowRuns {
         paths.sum()
     }
 
-    /// The law of what so many generations bring to a row.
+    /// The distribution of the items that `generations` generations bring to a row.
     fn law(&self, load: f64, generations: f64) -> Vec<f64> {
         let load = load.min(self.items_per_generation);
         CellLoad::new(load * generations, self.items_per_generation * generations).probabilities_from_zero()
     }
 
-    /// The paths of a first segment that matches.
+    /// The paths after a first segment that matches.
     fn paths(&self, left: &[f64], right: &[f64], width: usize) -> Paths {
         let mut table = vec![0.0; left.len() * width];
         for (l, (of_left, weight)) in table.chunks_exact_mut(width).zip(left).enumerate() {
@@ -168,7 +173,8 @@ impl RowRuns {
         Paths { table, width, reach: right.len() }
     }
 
-    /// R gains a generation's items, and the next segment matches. From `reach` on, R is negligible.
+    /// R gains the items of one generation, and the next segment matches. Values of R from `reach` on are
+    /// negligible.
     fn gain_generation(&self, paths: &mut Paths, gained: &[f64], reach: usize) {
         let lefts = paths.table.len() / paths.width;
         let matches: Vec<f64> = (0..lefts + reach).map(|items| self.match_probability(items)).collect();
@@ -177,7 +183,8 @@ impl RowRuns {
             let of_left = &mut of_left[..reach];
             before.copy_from_slice(of_left);
             of_left.fill(0.0);
-            // For each number gained, all of R at once: the sums are those of a loop over R, by vectors.
+            // For each number gained, process all of R at once: the same sums as in a loop over R, but
+            // vectorised.
             for (gain, probability) in gained.iter().enumerate().take(reach) {
                 let from = &before[..paths.reach.min(reach)];
                 of_left[gain..].iter_mut().zip(from).for_each(|(after, path)| *after += probability * path);
@@ -188,8 +195,8 @@ impl RowRuns {
     }
 }
 
-/// The probabilities of having come to L = l and R = r with all segments so far matching, at l * width + r. From `reach` on, R
-/// has not come to it yet.
+/// The probability of having reached L = l and R = r with all segments so far matching, at index l * width +
+/// r. R has not reached values from `reach` on.
 struct Paths {
     table: Vec<f64>,
     width: usize,
@@ -201,7 +208,7 @@ impl Paths {
         self.table.iter().sum()
     }
 
-    /// The same, with every L times its weight; none beyond.
+    /// The same paths, each multiplied by the weight of its L; L beyond the weights is dropped.
     fn with_left(&self, weights: &[f64]) -> Self {
         let of_left = self.table.chunks_exact(self.width).zip(weights);
         let table =
@@ -213,11 +220,11 @@ impl Paths {
         self.table.iter_mut().zip(&others.table).for_each(|(path, other)| *path += other);
     }
 
-    /// L loses the items that are of the dropped generation. From `left` on, L is negligible then.
+    /// L loses the items of the dropped generation. After that, values of L from `left` on are negligible.
     fn drop_generation(&mut self, dropped: Drawn, left: usize) {
         let mut law = vec![1.0];
         for l in 0..self.table.len() / self.width {
-            // The paths of smaller L have lost theirs already, and gain what these lose.
+            // The paths of smaller L have been processed already; they gain the paths that move here.
             let (smaller, of_left) = self.table.split_at_mut(l * self.width);
             let of_left = &mut of_left[..self.reach];
             for (after, probability) in smaller.chunks_exact_mut(self.width).rev().zip(&law[1..]) {
@@ -234,7 +241,8 @@ impl Paths {
 mod tests {
     use super::*;
 
-    /// A maximal run is a run without the next younger segment: two plain expectations, one run at a time.
+    /// The number of maximal runs from plain runs: subtract those that the next younger segment extends, one
+    /// age at a time.
     #[test]
     fn joined_paths_are_those_of_all_runs() {
         for (k, l, row_bytes, parts) in

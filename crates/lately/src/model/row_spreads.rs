@@ -1,8 +1,8 @@
 //! Ways to spread a row's items over generations.
 //!
-//! A row holds S ~ Binomial((k + l) * g, 1/rows) items, and given S they are drawn evenly from all generations, which depends on
-//! neither k nor the number of rows. So spreads are made for a grid of S, and weighted by the load. They are fixed and evenly
-//! spread; there is no random seed.
+//! A row holds S ~ Binomial((k + l) * g, 1/rows) items. Given S, they are drawn evenly from all generations,
+//! which depends on neither k nor the number of rows. So spreads are computed for a grid of S, and weighted
+//! by the load. They are fixed and evenly distributed; there is no random seed.
 
 use alloc::vec::Vec;
 use core::iter::successors;
@@ -12,13 +12,13 @@ use libm::floor;
 use super::cell_load::Drawn;
 use crate::shape::MOST_PARTS_IN_ROW;
 
-/// With so many, every generation has its share.
+/// Beyond this many items, every generation simply gets an equal share.
 const MANY: u32 = 600;
 
-/// How finely loads are spread.
+/// The resolution of the spreads.
 #[derive(Clone, Copy)]
 pub(super) struct Precision {
-    /// Values of S in the range where rows are of use.
+    /// Values of S in the range where rows are useful.
     pub(super) totals: u32,
     /// Ways to spread each S.
     pub(super) spreads: u32,
@@ -27,7 +27,7 @@ pub(super) struct Precision {
 /// Some ways to spread S items.
 pub(crate) struct Spreads {
     pub(super) total: u32,
-    /// The items of each generation, newest first, in one spread after the other.
+    /// The items of each generation, newest first, one spread after the other.
     pub(super) loads: Vec<u32>,
 }
 
@@ -35,14 +35,14 @@ pub(crate) struct Spreads {
 #[derive(Clone, Copy)]
 pub(super) struct Generations {
     pub(super) count: u32,
-    /// The share of the newest that is complete.
+    /// The completed share of the newest generation.
     pub(super) phase: f64,
-    /// What one item is of a generation; 0 where a generation has very many.
+    /// The size of one item, in generations; 0 in the limit of many items per generation.
     pub(super) item: f64,
 }
 
 impl Generations {
-    /// Evenly over the range of use; from there in growing steps, up to all items there are.
+    /// Values of S are spaced evenly over the useful range, then in growing steps up to all items.
     pub(super) fn spread(self, useful: u32, all: u32, precision: Precision) -> impl Iterator<Item = Spreads> {
         let step = (useful / precision.totals).max(1);
         let totals = successors(Some(0), move |&total: &u32| {
@@ -57,8 +57,8 @@ impl Generations {
         })
     }
 
-    /// Generation by generation: the items left are drawn from it and from those to come. The points are multiples of
-    /// irrational numbers, which fill the unit cube evenly.
+    /// Goes generation by generation: the remaining items are drawn from this generation and from those after
+    /// it. The points are multiples of irrational numbers, which fill the unit cube evenly.
     fn spread_one(&self, total: u32, point: u32, loads: &mut Vec<u32>) {
         if total > MANY {
             loads.extend((0..self.count).map(|_| total / self.count));

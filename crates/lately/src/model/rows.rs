@@ -1,14 +1,16 @@
 //! Rows: segments that share their load.
 //!
-//! Of a generation's items a row takes Binomial(g, 1/rows), and the segment of age i holds those of the generations i - k + 1
-//! to i. Neighbouring segments, and in a crowded row all of them, are full together; so a stranger's chance of a run is
-//! not that of the average fills, but its average over the loads of the k + l generations.
+//! A row takes Binomial(g, 1/rows) of a generation's items, and the segment of age i holds those of the
+//! generations i - k + 1 to i. Neighbouring segments, and in a crowded row all of them, are full together. So
+//! the probability that a never-inserted item finds a run does not follow from the average fills; it must be
+//! averaged over the loads of the k + l generations.
 //!
-//! That average has as many dimensions as generations. The expected *number* of maximal runs has not: it is computed
-//! exactly in `row_runs`. The chance of at least one run is a little less, and what it is less by is estimated from a fixed
-//! set of evenly spread loads (no random seed) as the ratio of the two, which hardly scatters.
+//! That average has as many dimensions as there are generations. The expected *number* of maximal runs does
+//! not have this problem: `row_runs` computes it exactly. The probability of at least one run is a little
+//! less. The ratio of the two is estimated from a fixed set of evenly distributed loads (no random seed);
+//! this ratio varies very little.
 //!
-//! The spreads are those of `row_spreads`, and what follows from them for one shape.
+//! `row_spreads` provides the spreads; this file computes the results for one shape.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -24,17 +26,17 @@ use super::runs::{Runs, run_probability};
 use super::segment::half_full_load;
 use crate::shape::MOST_PARTS_IN_ROW;
 
-/// Beyond this, rows are too crowded to be of use: the spreads alone are good enough, and the exact expectation would take
-/// long.
+/// Above this rate, rows are too crowded to be useful: the spreads alone are accurate enough, and the exact
+/// expectation would take long.
 const USELESS_RATE: f64 = 0.7;
 
-/// For promises: within half a percent.
+/// For promises: accurate to half a percent.
 const FINE: Precision = Precision { totals: 48, spreads: 16 };
-/// For telling good shapes from bad ones.
+/// For separating good shapes from bad ones.
 const COARSE: Precision = Precision { totals: 24, spreads: 4 };
 
-/// Spreads that are good enough to tell good shapes of so many segments from bad ones, just before a shift: of the range where
-/// rows are of use, and as many items as make a run certain.
+/// Spreads that are accurate enough to separate good shapes with this many segments from bad ones, just
+/// before a shift. They cover the range where rows are useful, up to as many items as make a run certain.
 pub(crate) fn coarse_spreads(segments: u32) -> Vec<Spreads> {
     /// Items per generation.
     const CERTAIN: u32 = 2_000;
@@ -44,27 +46,27 @@ pub(crate) fn coarse_spreads(segments: u32) -> Vec<Spreads> {
         .collect()
 }
 
-/// A shape of rows at a phase of its newest generation, for any load.
+/// A shape of rows at one phase of its newest generation, for any load.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RowModel {
     runs: RowRuns,
-    /// The grid, ascending from S = 0. In the most crowded of it a run is certain, or it is all items.
+    /// The grid, ascending from S = 0. At its last node a run is certain, or the row has all items.
     grid: Vec<Node>,
 }
 
-/// What S items in a row make of its segments.
+/// The segments of a row with S items.
 #[derive(Clone, Debug, PartialEq)]
 struct Node {
     total: u32,
-    /// The match probabilities of the segments, newest first, in one spread after the other.
+    /// The match probabilities of the segments, newest first, one spread after the other.
     matches: Vec<f64>,
-    /// Over the spreads: the chance of a run, and the expected number of maximal runs.
+    /// Averages over the spreads: the probability of a run, and the expected number of maximal runs.
     chance_of_run: f64,
     maximal_runs: f64,
 }
 
 impl RowModel {
-    /// By spreads of its own, as promises need it.
+    /// Creates a model with its own spreads, as accurate as promises need.
     pub(crate) fn fine(runs: RowRuns) -> Self {
         Self::with_precision(runs, FINE)
     }
@@ -81,7 +83,7 @@ impl RowModel {
         Self::new(runs, generations.spread(useful, all, precision))
     }
 
-    /// By given spreads, as far as they are needed.
+    /// Creates a model from given spreads, using as many of them as needed.
     pub(crate) fn new(runs: RowRuns, spreads: impl IntoIterator<Item = impl Borrow<Spreads>>) -> Self {
         let mut grid: Vec<Node> = Vec::new();
         for spreads in spreads {
@@ -97,8 +99,9 @@ impl RowModel {
         &self.runs
     }
 
-    /// The nodes that count when a generation brings `load` items per row, and the weight of each; values of S between two
-    /// of the grid are shared by both. What is still more crowded counts as the most crowded.
+    /// The nodes that are not negligible if a generation brings `load` items per row, with their weights. A
+    /// value of S between two nodes of the grid is divided between both. A value beyond the last node counts
+    /// as the last node.
     fn weighted(&self, load: f64) -> impl Iterator<Item = (f64, &Node)> {
         self.weights(load).into_iter().zip(&self.grid).filter(|(weight, _)| *weight > 1e-15)
     }
@@ -108,7 +111,7 @@ impl RowModel {
         let (mean, items) = (load.min(all) * self.runs.generations(), all * self.runs.generations());
         let mut weights = vec![0.0; self.grid.len()];
         let last_node = self.grid.len() - 1;
-        // No need to look at how much more crowded.
+        // All loads are beyond the last node.
         if mean - 12.0 * sqrt(mean) > f64::from(self.grid[last_node].total) {
             weights[last_node] = 1.0;
             return weights;
@@ -131,7 +134,7 @@ impl RowModel {
         weights
     }
 
-    /// The average of something over all spreads of a load.
+    /// The average of a function of the match probabilities over all spreads of a load.
     fn mean(&self, load: f64, of_matches: impl Fn(&[f64]) -> f64) -> f64 {
         let segments = self.runs.shape().segments() as usize;
         let over_spreads = |node: &Node| {
@@ -142,12 +145,12 @@ impl RowModel {
         self.weighted(load).map(|(weight, node)| weight * over_spreads(node)).sum()
     }
 
-    /// The false positive rate when a generation brings `load` items per row, from the spreads alone.
+    /// The false positive rate if a generation brings `load` items per row, from the spreads alone.
     pub(crate) fn rough_rate(&self, load: f64) -> f64 {
         self.weighted(load).map(|(weight, node)| weight * node.chance_of_run).sum()
     }
 
-    /// The false positive rate when a generation brings `load` items per row.
+    /// The false positive rate if a generation brings `load` items per row.
     pub(crate) fn rate(&self, load: f64) -> f64 {
         let rough = self.rough_rate(load);
         if rough > USELESS_RATE {
@@ -176,7 +179,7 @@ impl RowModel {
         if self.rough_rate(load) > USELESS_RATE {
             return rough;
         }
-        // Most often because the segments between age l and its own match.
+        // Most often because the segments between age l and the item's own segments match.
         let missing = l as usize..generations as usize;
         let exact = self.runs.expected_run(load, l, generations - l);
         let by_missing = |probabilities: &[f64]| probabilities[missing.clone()].iter().product();
@@ -187,7 +190,7 @@ impl RowModel {
         run_probability(self.runs.shape().required_matches, probabilities.iter().copied())
     }
 
-    /// The spreads of a load as a mixture of profiles.
+    /// The spreads of a load, as a mixture of profiles.
     pub(super) fn components(&self, load: f64) -> Vec<Component> {
         let segments = self.runs.shape().segments() as usize;
         let of_node = |(weight, node): (f64, &Node)| {
@@ -232,7 +235,8 @@ impl Node {
     }
 }
 
-/// An exact expectation of something close, times how much larger the wanted one is by a rough estimate of both.
+/// An exact expectation of a quantity close to the wanted one, scaled by the ratio of rough estimates of
+/// both.
 fn scaled(exact: f64, rough_wanted: f64, rough_close: f64) -> f64 {
     if rough_close > 0.0 { exact * rough_wanted / rough_close } else { exact }
 }
@@ -264,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_grow_with_the_load_up_to_certainty_and_however_large_it_is() {
+    fn rates_grow_with_the_load_up_to_certainty() {
         for (k, l, row_bytes, parts) in
             [(5, 10, 64, 2), (56, 7, 128, 1), (1, 30, 64, 1), (1, 1, 64, 15), (2, 8, 256, 6)]
         {
@@ -283,9 +287,9 @@ mod tests {
         }
     }
 
-    /// With one segment in a run there is nothing shared: the mixture of a block's load.
+    /// With runs of one segment nothing is shared: the result is the mixture over a block's load.
     #[test]
-    fn a_run_of_one_segment_is_a_block() {
+    fn runs_of_one_segment_match_like_blocks() {
         for phase in [1.0, 0.3] {
             let shape = shape(1, 6, 64, 4);
             let model = model_of(&shape, phase, f64::INFINITY);
@@ -320,14 +324,15 @@ mod tests {
         z ^ (z >> 31)
     }
 
-    /// Throws the items of all generations into the rows, again and again, and returns the mean chance that a stranger finds a run
-    /// (if `own` is some generation: an item of that one), and how far, with less than one chance in a million, the
-    /// expectation may be from it: the empirical Bernstein bound of Maurer and Pontil.
+    /// Throws the items of all generations into the rows many times. Returns the mean probability that a
+    /// never-inserted item finds a run (if `own` is given, an item of that generation), and a bound on the
+    /// distance of the expectation from it, which fails with less than one chance in a million: the empirical
+    /// Bernstein bound of Maurer and Pontil.
     fn simulated(model: &RowModel, rows: u64, own: Option<usize>, rounds: u32) -> (f64, f64) {
         let (mut sum, mut squares) = (0.0, 0.0);
         let mut state = rows;
         for _ in 0..rounds {
-            // Rows are alike: the first stands for all.
+            // All rows are equivalent: simulate only the first.
             let mut throw = |items: f64| {
                 let hits = (0..items as u32).filter(|_| random(&mut state).is_multiple_of(rows));
                 hits.count() as u32
@@ -354,9 +359,9 @@ mod tests {
         (mean, sqrt(2.0 * variance * ln / rounds) + 7.0 * ln / (3.0 * (rounds - 1.0)))
     }
 
-    /// Within the bound and what the spreads leave of doubt. Rows that are taken to be many have another rate.
+    /// Agrees within the bound and the inaccuracy of the spreads. The limit of many rows has another rate.
     #[test]
-    fn few_rows_have_the_rate_and_the_slack_of_thrown_items() {
+    fn few_rows_have_the_rate_and_the_slack_of_a_simulation() {
         for (k, l, row_bytes, parts, rows, items_per_generation) in [
             (2, 3, 64, 2, 2, 8.0),
             (3, 7, 64, 1, 5, 10.0),
@@ -409,7 +414,7 @@ mod tests {
             let shape = shape(k, l, row_bytes, parts);
             let rate = |items| model_of(&shape, 1.0, items).rate(load);
             let limit = rate(f64::INFINITY);
-            // Few rows scatter less, by 1/rows; and the limit is met as fast.
+            // Loads of few rows vary less, by 1/rows, and the limit is approached at the same speed.
             let [few, more] = [1e3, 1e4].map(|items| 1.0 - rate(items) / limit);
             assert!(few > 0.0 && (5.0..15.0).contains(&(few / more)), "{shape}: {few} {more}");
             assert!((rate(1e10) / limit - 1.0).abs() < 1e-7, "{shape}");

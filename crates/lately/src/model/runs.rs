@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// The probability that at least `required_matches` consecutive segments match, when segment i matches
+/// Returns the probability that at least `required_matches` consecutive segments match, if segment i matches
 /// independently with probability `match_probability[i]`.
 ///
 /// ```
@@ -16,18 +16,19 @@ pub fn run_probability(required_matches: u32, match_probability: impl IntoIterat
     Runs::among(required_matches as usize, &matches, &mut vec![0.0; matches.len() + 1]).chance
 }
 
-/// What is expected of runs of k consecutive matches.
+/// Expectations about runs of k consecutive matches.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Runs {
-    /// That there is one.
+    /// The probability of at least one run.
     pub(super) chance: f64,
-    /// How many of them do not have a match before them.
+    /// The expected number of runs that have no match just before them.
     pub(super) maximal: f64,
 }
 
 impl Runs {
-    /// Among segments that match with these probabilities. `until` is for the answer's own use, and has at least one place more
-    /// than there are segments. With R(j) the chance of a run among the first j, which match with r(1) to r(j):
+    /// Computes the runs among segments that match with these probabilities. `until` is scratch space for at
+    /// least one element more than there are segments. With R(j) the probability of a run among the first j
+    /// segments, which match with r(1) to r(j):
     ///
     /// ```text
     /// R(j) = 0                                                                for j < k
@@ -35,9 +36,10 @@ impl Runs {
     /// R(j) = R(j-1) + (1 - R(j-k-1)) (1 - r(j-k)) r(j-k+1) ... r(j)           otherwise
     /// ```
     ///
-    /// The first run ends at a segment if it and the k - 1 before match, the one before those does not, and no run ended until
-    /// then. The same as the paper's recurrence (section 4.3), which has a term for every length of a run that may go on; a test
-    /// compares them. All terms are positive, so tiny rates keep their digits.
+    /// The first run ends at a segment if it and the k - 1 before it match, the one before those does not,
+    /// and no run ended until then. This equals the paper's recurrence (section 4.3), which has a term for
+    /// every length of a run that may go on; a test compares them. All terms are positive, so tiny rates keep
+    /// their digits.
     pub(super) fn among(k: usize, matches: &[f64], until: &mut [f64]) -> Self {
         if k == 0 {
             return Self { chance: 1.0, maximal: 1.0 };
@@ -46,7 +48,7 @@ impl Runs {
         products_before(k, matches, until);
         let mut runs = Self { chance: 0.0, maximal: 0.0 };
         for end in k..=matches.len() {
-            // From here on until[end] is the chance of a run among the first `end`.
+            // From here on, until[end] is the probability of a run among the first `end` segments.
             let run = until[end];
             let (begins, before) = match (end - k).checked_sub(1) {
                 Some(before) => ((1.0 - matches[before]) * run, until[before]),
@@ -60,8 +62,9 @@ impl Runs {
     }
 }
 
-/// The products of all k neighbours, each at the place after the last of them. However large k is, two multiplications each: those
-/// that do not begin where a block of k does are the end of one block and the beginning of the next.
+/// Computes the product of every k neighbours and stores it at the index after the last of them. Each takes
+/// two multiplications, for any k: a range that does not begin at the start of a block of k is the end of one
+/// block and the beginning of the next.
 fn products_before(k: usize, factors: &[f64], products: &mut [f64]) {
     for (block, first) in factors.chunks_exact(k).zip((0..).step_by(k)) {
         let mut end_of_block = 1.0;
@@ -89,9 +92,9 @@ mod tests {
         Runs::among(k, matches, &mut vec![f64::NAN; matches.len() + 1])
     }
 
-    /// In all ways in which segments can match.
+    /// Sums over all possible outcomes.
     #[test]
-    fn runs_are_those_of_all_outcomes() {
+    fn runs_agree_with_a_sum_over_all_outcomes() {
         let matches = [0.5, 0.125, 0.9, 0.3, 1.0, 0.75, 0.2];
         for k in 1..=matches.len() {
             let (mut chance, mut maximal) = (0.0, 0.0);
@@ -128,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn chances_are_those_of_the_papers_recurrence_to_the_last_digits() {
+    fn run_probabilities_agree_with_the_papers_recurrence_to_the_last_digits() {
         for (k, l) in [(1, 1), (1, 1000), (2, 7), (7, 7), (10, 7), (7, 10), (16, 200), (500, 524), (1000, 24)]
         {
             for full in [1e-9, 0.03, 0.5, 0.97, 1.0] {
@@ -141,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_segments_than_a_run_have_none() {
+    fn fewer_than_k_segments_have_no_run() {
         assert!(run_probability(3, [1.0, 1.0]) == 0.0 && run_probability(1, []) == 0.0);
     }
 }

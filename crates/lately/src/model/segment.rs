@@ -1,4 +1,4 @@
-//! How full one segment is expected to be, and how likely a stranger matches it.
+//! The expected fill of one segment, and the probability that a never-inserted item matches it.
 
 use core::f64::consts::LN_2;
 
@@ -7,7 +7,7 @@ use libm::{exp, expm1, floor, log, log1p, sqrt};
 use super::cell_load::{CellLoad, NEGLIGIBLE};
 use crate::shape::{RowShape, Segment};
 
-/// How many cells a segment has: a number, or so many that the number no longer matters.
+/// The number of cells in a segment: an exact number, or the limit of many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cells {
     /// The limit for large segments; loads per cell are Poisson.
@@ -25,7 +25,7 @@ impl Cells {
         }
     }
 
-    /// The items that make so many per cell.
+    /// The number of items that gives this load per cell.
     pub(super) fn items(self, load: f64) -> f64 {
         match self {
             Self::Many => f64::INFINITY,
@@ -34,8 +34,8 @@ impl Cells {
     }
 }
 
-/// Expected share of set bits in a part that has taken `load` items per cell: 1 - (1 - 1/m)^(load * m) for slices,
-/// and the same with a block's load for blocks.
+/// Returns the expected share of set bits in a part that has taken `load` items per cell: 1 - (1 - 1/m)^(load
+/// * m) for slices, and the same with a block's load for blocks.
 pub fn part_fill(segment: &Segment, load: f64, cells: Cells) -> f64 {
     if load <= 0.0 {
         return 0.0;
@@ -48,10 +48,12 @@ pub fn part_fill(segment: &Segment, load: f64, cells: Cells) -> f64 {
     }
 }
 
-/// The probability that an item never inserted matches a segment that has taken `load` items per cell.
+/// Returns the probability that an item which was never inserted matches a segment that has taken `load`
+/// items per cell.
 ///
-/// Exact, as an expectation over hash functions: parts are hashed independently, so the expected product of their
-/// fills is the product of the expected fills; in a block that holds given its load, hence the mixture.
+/// This is exact as an expectation over hash functions. Parts are hashed independently, so the expected
+/// product of their fills is the product of the expected fills. In a block this holds only for a given load
+/// of the block, hence the mixture.
 pub fn match_probability(segment: &Segment, load: f64, cells: Cells) -> f64 {
     if load <= 0.0 {
         return 0.0;
@@ -64,9 +66,9 @@ pub fn match_probability(segment: &Segment, load: f64, cells: Cells) -> f64 {
     }
 }
 
-/// The load per cell at which the paper retires a segment: its parts are half full.
+/// Returns the load per cell at which the paper retires a segment: its parts are half full.
 ///
-/// For blocks, half full *exactly* in a block of that load: ln 2 / -ln(1 - b/B) items.
+/// For blocks, the load at which a block is half full *exactly*: ln 2 / -ln(1 - b/B) items.
 pub fn half_full_load(segment: &Segment) -> f64 {
     match segment {
         Segment::Slices { .. } => LN_2,
@@ -74,7 +76,8 @@ pub fn half_full_load(segment: &Segment) -> f64 {
     }
 }
 
-/// Blocks only: capacity at half fill relative to slices of the same memory (paper, table 3, "cap.").
+/// Blocks only: returns the capacity at half fill relative to slices of the same memory (paper, table 3,
+/// "cap.").
 pub fn relative_capacity(segment: &Segment) -> Option<f64> {
     match *segment {
         Segment::Slices { .. } | Segment::Rows { .. } => None,
@@ -84,7 +87,8 @@ pub fn relative_capacity(segment: &Segment) -> Option<f64> {
     }
 }
 
-/// The chance that one item of a cell leaves a given bit of it unset: 1 - b/B, or one minus one over a part's bits.
+/// The probability that one item of a cell leaves a given bit of it unset: 1 - b/B, or 1 - 1/(bits of a
+/// part).
 fn missed_by_one_item(segment: &Segment) -> f64 {
     match *segment {
         Segment::Slices { .. } => 0.0,
@@ -97,18 +101,18 @@ fn missed_by_one_item(segment: &Segment) -> f64 {
     }
 }
 
-/// E[(1 - missed^J)^bits] over a block's load J: Poisson(load), or Binomial(items, 1/cells) where the items are the
-/// load times the cells.
+/// E[(1 - missed^J)^bits] over a block's load J: Poisson(load), or Binomial(items, 1/cells), where `items` is
+/// the load times the number of cells.
 ///
-/// Summed outwards from the mode until the terms no longer count, and divided by the sum of the weights.
+/// Sums outwards from the mode until the terms are negligible, and divides by the sum of the weights.
 fn block_mixture(load: f64, cells: Cells, missed: f64, bits: u32) -> f64 {
-    /// e to this is nothing beside one.
+    /// e to this power is negligible compared with one.
     const NOTHING: f64 = -50.0;
     let law = CellLoad::new(load, cells.items(load));
     if law.is_certain() {
         return power(-expm1(load * log(missed)), bits);
     }
-    // Where even the emptiest blocks have every bit set, there would be very many terms, all alike.
+    // If even the emptiest blocks have every bit set, there would be very many terms, all equal.
     let least_load = load - 12.0 * sqrt(load);
     if least_load * log(missed) < NOTHING {
         return 1.0;
@@ -170,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn small_segments_have_their_own_fill_and_not_the_limits() {
+    fn small_segments_have_their_own_fill_and_not_that_of_the_limit() {
         for (cells, items, parts) in [(5_u64, 4_u32, 3), (2, 1, 1), (100, 70, 2), (1, 3, 2)] {
             let expected = power(1.0 - power(1.0 - 1.0 / cells as f64, items), parts);
             let load = f64::from(items) / cells as f64;
@@ -186,8 +190,8 @@ mod tests {
     }
 
     #[test]
-    fn the_mixture_knows_how_many_blocks_are_empty() {
-        // Where one item is as good as certain to set a bit, the mixture is P(J > 0).
+    fn the_mixture_counts_empty_blocks() {
+        // If one item sets a bit almost certainly, the mixture is P(J > 0).
         for load in [0.2, 1.0, 17.3, 300.0] {
             for (cells, expected) in
                 [(Cells::Many, -expm1(-load)), (Cells::Exactly(50), -expm1(50.0 * load * log1p(-1.0 / 50.0)))]
@@ -198,9 +202,9 @@ mod tests {
         }
     }
 
-    /// Where the answer is certain, it is given at once, and it is the one that summing up would give.
+    /// If the answer is certain, it is returned at once, and equals the sum.
     #[test]
-    fn crowded_blocks_are_full_however_crowded() {
+    fn very_crowded_blocks_always_match() {
         let segment = Segment::Blocks { block_bits: 512, bits_per_block: 4 };
         let mut before = 0.0;
         for load in core::iter::successors(Some(4_000.0), |load| Some(load * 1.01)).take(100) {

@@ -1,4 +1,4 @@
-//! A shape with a size: what a filter is, and what a plan says about it.
+//! A shape with a size: the quantities that define a filter, and their predicted properties.
 
 use super::sizing;
 use crate::ageing::GenerationStart;
@@ -9,22 +9,22 @@ use crate::model::{Cells, Profile};
 use crate::shape::{Segment, Shape};
 use crate::window::Window;
 
-/// Everything that fixes a filter but its hash function.
+/// Everything that defines a filter except its hash function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dimensions {
-    /// The window asked for.
+    /// The requested window.
     pub(crate) window: Window,
     pub(crate) shape: Shape,
     /// g.
     pub(crate) items_per_generation: u64,
     /// Per segment.
     pub(crate) cells: u64,
-    /// On the heap: segments, and where each generation began.
+    /// On the heap: segments and generation starts.
     pub(crate) memory_bytes: u64,
 }
 
 impl Dimensions {
-    /// `None` if so much memory cannot be addressed.
+    /// Returns `None` if the memory cannot be addressed.
     pub(crate) fn new(window: Window, shape: Shape, items_per_generation: u64, cells: u64) -> Option<Self> {
         let words = layout::words(&shape, cells)?.checked_mul(8)?;
         let memory_bytes = words.checked_add(Self::overhead_bytes(&shape)?)?;
@@ -32,7 +32,7 @@ impl Dimensions {
         Some(Self { window, shape, items_per_generation, cells, memory_bytes })
     }
 
-    /// What a filter takes beside its words: their alignment, and where each generation began.
+    /// The memory of a filter besides its words: their alignment, and the generation starts.
     pub(super) fn overhead_bytes(shape: &Shape) -> Option<u64> {
         u64::from(shape.segments())
             .checked_mul(size_of::<GenerationStart>() as u64)?
@@ -50,7 +50,7 @@ impl Dimensions {
         Profile::exact(&self.shape, load, Cells::Exactly(self.cells), 1.0)
     }
 
-    /// The same, by a model of this shape of rows that is already made: making one takes as long as asking it.
+    /// The same, with an existing model of these rows: creating a model takes as long as evaluating it.
     pub(super) fn profile_of_rows(&self, model: RowModel) -> Profile {
         let load = sizing::load(&self.shape, self.items_per_generation, self.cells);
         Profile::of_rows(model, load / f64::from(self.shape.required_matches))
@@ -63,7 +63,7 @@ impl Dimensions {
         }
     }
 
-    /// The false positive rate of its profile, and hash collisions.
+    /// The false positive rate of the profile, plus hash collisions.
     pub(super) fn worst_rate_of(&self, profile: &Profile) -> f64 {
         sizing::with_hash_collisions(profile.false_positive_rate(), &self.shape, self.items_per_generation)
     }
@@ -76,13 +76,14 @@ impl Dimensions {
         self.keeps_slack_by(max_slack, || self.profile())
     }
 
-    /// Whether the slack is kept; computing it takes long for large k, so not where any would do.
+    /// Returns true if the slack is kept. The slack takes long to compute for large k, so this skips it if
+    /// any slack is allowed.
     pub(super) fn keeps_slack_by(&self, max_slack: f64, profile: impl FnOnce() -> Profile) -> bool {
         max_slack.is_infinite() || self.npws_of(&profile()) <= max_slack
     }
 
-    /// Peak slack over the window *asked for*. A count window is rounded up to l * g inserts, and the surplus is as
-    /// much slack to its user as any other; a time window has exactly l generations.
+    /// Peak slack relative to the *requested* window. A count window is rounded up to l * g inserts, and to
+    /// its user the surplus is slack like any other. A time window has exactly l generations.
     pub(super) fn npws_of(&self, profile: &Profile) -> f64 {
         let l = f64::from(self.shape.window_generations);
         match self.window {

@@ -1,7 +1,7 @@
-//! From an asked-for promise to a shape and a size.
+//! From a requested promise to a shape and a size.
 //!
-//! [`sizing`] finds the least size at which a given shape keeps a rate, [`search`] goes through the shapes, and
-//! [`Request`] decides which is to be found: the size, the rate or the window.
+//! [`sizing`] finds the least size at which a given shape keeps a rate. [`search`] tries the shapes.
+//! [`Request`] decides which value to find: the size, the rate or the window.
 
 mod dimensions;
 mod rows;
@@ -19,41 +19,42 @@ use crate::model::{self, QueryAccesses};
 use crate::shape::{Layout, Segment, Shape};
 use crate::window::Window;
 
-/// The most items a window may hold; counts up to here are exact in floating point.
+/// The largest window, in items; counts up to this limit are exact in floating point.
 pub const MAX_WINDOW: u64 = 1 << 48;
-/// The least rate that may be asked for.
+/// The smallest rate that can be requested.
 pub const MIN_RATE: f64 = 1e-15;
-/// The slack that is aimed at when none is asked for. Where the window is too small for it, the planner takes more.
+/// The slack that the planner aims at if none is requested. If the window is too small for it, the planner
+/// allows more.
 pub const DEFAULT_SLACK: f64 = 0.2;
 
-/// A filter that could be built: its shape, its size, and what the exact model predicts of it.
+/// A filter that could be built: its shape, its size, and the predictions of the exact model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Plan {
-    /// The window asked for.
+    /// The requested window.
     pub window: Window,
     /// k, l and the kind of segment.
     pub shape: Shape,
-    /// g: inserts between two shifts (for a time window, the share of its capacity that one generation has).
+    /// g: inserts between two shifts. For a time window, the share of the capacity that one generation gets.
     pub items_per_generation: u64,
-    /// Cells in each segment: bits of a part for slices (the paper's m), blocks for blocks. For rows, the rows, which
-    /// all segments share.
+    /// Cells in each segment: the bits of a part for slices (the paper's m), the blocks for blocks. For rows,
+    /// the number of rows, which all segments share.
     pub cells: u64,
-    /// All the memory the filter will ever have on the heap.
+    /// All heap memory of the filter, for its whole life.
     pub memory_bytes: u64,
-    /// Memory for each item of the window asked for, in bits.
+    /// Memory per item of the requested window, in bits.
     pub bits_per_item: f64,
     /// Predicted false positive rate at the worst moment, just before a shift.
     pub false_positive_rate: f64,
-    /// Predicted slack at its peak: items beyond the window asked for that are still reported, over that window. What
-    /// rounding the window up to whole generations adds is part of it.
+    /// Predicted slack at its peak: the number of items beyond the requested window that are still reported,
+    /// divided by that window. It includes the surplus from rounding the window up to whole generations.
     pub npws: f64,
     /// Memory accesses of an insert.
     pub accesses_per_insert: u32,
     /// Predicted memory accesses of a query.
     pub accesses: QueryAccesses,
-    /// Memory of a plain Bloom filter of the same rate and capacity, over this.
+    /// Memory of a plain Bloom filter of the same rate and capacity, divided by the memory of this filter.
     pub efficiency: f64,
 }
 
@@ -78,18 +79,18 @@ impl Plan {
         }
     }
 
-    /// The layout of the segments.
+    /// Returns the layout of the segments.
     pub fn layout(&self) -> Layout {
         self.shape.segment.layout()
     }
 
-    /// w = l * g: the items of the window, rounded up to whole generations.
+    /// Returns w = l * g: the items of the window, rounded up to whole generations.
     pub fn guaranteed_items(&self) -> u64 {
         self.items_per_generation * u64::from(self.shape.window_generations)
     }
 }
 
-/// What the planner minimises.
+/// The quantity that the planner minimises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -97,16 +98,17 @@ pub enum Prefer {
     /// Memory accesses, among the plans that take at most twice the least memory.
     #[default]
     Speed,
-    /// Memory; accesses only among plans within 2% of the least.
+    /// Memory. Accesses decide only between plans within 2% of the least memory.
     Memory,
 }
 
-/// What was asked for.
+/// The values that the user requested.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
-    /// `None`: the largest count window that fits into `max_memory`.
+    /// `None`: find the largest count window that fits into `max_memory`.
     pub(crate) window: Option<Window>,
-    /// `None`: the best rate that fits into `max_memory`, or the half-full design of an explicit shape.
+    /// `None`: find the best rate that fits into `max_memory`, or use the half-full design of an explicit
+    /// shape.
     pub(crate) rate: Option<f64>,
     pub(crate) max_slack: Option<f64>,
     pub(crate) layout: Option<Layout>,
@@ -118,13 +120,13 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// What to build.
+    /// The dimensions to build.
     pub(crate) fn dimensions(&self) -> Result<Dimensions, ConfigError> {
-        // A search finds at least one, or fails.
+        // A successful search returns at least one candidate.
         self.search().map(|found| found[0])
     }
 
-    /// The plan to build, first, and other good ones after it: the best of their layout and k.
+    /// The plan to build first, then other good plans: the best of each other layout and k.
     pub(crate) fn plans(&self) -> Result<Vec<Plan>, ConfigError> {
         self.search().map(|found| found.iter().map(Plan::of).collect())
     }
@@ -168,7 +170,8 @@ impl Request {
         })
     }
 
-    /// The two searches differ a little in the shapes they try: a rate is suggested only if asking for it works.
+    /// Finds a rate near `best` for which a request succeeds. The two searches try slightly different shapes,
+    /// so `best` itself may not.
     fn rate_that_fits(&self, window: Window, best: f64, max_memory: u64) -> Option<f64> {
         let looser = core::iter::successors(Some(best * 1.001), |rate| Some(rate * 1.1)).take(6);
         looser.take_while(|&rate| rate < 1.0).find(|&rate| {

@@ -1,7 +1,7 @@
 //! The search through shapes of rows.
 //!
-//! A row has room for a fixed number of parts, so b decides k + l, and only k is left to choose. A coarse model ranks the
-//! shapes, the fine one sizes the best of them.
+//! A row has room for a fixed number of parts, so b determines k + l, and only k is left to choose. A coarse
+//! model ranks the shapes; the fine model sizes the best of them.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -17,7 +17,8 @@ use crate::model::{Cells, match_probability};
 use crate::shape::{Segment, Shape, parts_per_row};
 use crate::window::Window;
 
-/// Coarse memories this close to the least may turn out less, and those of one row more.
+/// A candidate may turn out to take less memory than the least found, if its coarse estimate minus one row is
+/// within this factor of it.
 const COARSE_ERROR: f64 = 1.005;
 
 /// The least memory for the rate, if any shape keeps the slack.
@@ -34,7 +35,7 @@ pub(super) fn least_memory(
     let mut segment_load = 10.0;
     for shape in shapes(request, &window, max_slack, row_bytes, needed_bits) {
         candidates.extend(Candidate::new(window, &shape, rate, segment_load, &mut models));
-        // A segment's load is much the same for all shapes.
+        // The load of a segment is similar for all shapes.
         if let Some(last) = candidates.last() {
             segment_load = last.load * f64::from(last.rough.shape.required_matches);
         }
@@ -44,7 +45,7 @@ pub(super) fn least_memory(
         roomy.is_some_and(|roomy| least_npws(&roomy) <= max_slack)
     });
     candidates.sort_by_key(|candidate| candidate.rough.memory_bytes);
-    // The same of rough memories: few spreads know little of what seldom happens.
+    // The same factor for rough estimates: a few spreads represent rare events poorly.
     let rough_error = (1.0 - 0.006 * log2(rate)).max(1.04);
     let mut found: Option<Dimensions> = None;
     for candidate in candidates {
@@ -65,12 +66,13 @@ pub(super) fn least_memory(
     found.into_iter().collect()
 }
 
-/// The most rows that are tried where the least for the rate break the slack: emptier ones have a little less of it.
+/// The most rows to try if the least number for the rate breaks the slack: emptier rows have a little less
+/// slack.
 fn with_room_for_slack(rows: u64) -> u64 {
     rows.saturating_add(rows / 10 + 1)
 }
 
-/// Coarse models of shapes. Those with the same number of segments have their spreads in common.
+/// Coarse models of shapes. Shapes with the same number of segments share their spreads.
 #[derive(Default)]
 struct CoarseModels {
     spreads: BTreeMap<u32, Vec<Spreads>>,
@@ -84,21 +86,21 @@ impl CoarseModels {
     }
 }
 
-/// A shape with about as many rows as the rate takes.
+/// A shape with about as many rows as the rate needs.
 struct Candidate {
-    /// By the spreads of the coarse model alone.
+    /// From the spreads of the coarse model alone.
     rough: Dimensions,
     model: RowModel,
-    /// What is left of the rate beside hash collisions.
+    /// The requested rate minus hash collisions.
     budget: f64,
     /// Items per row and generation.
     load: f64,
-    /// By what power of the load the rate grows.
+    /// The exponent with which the rate grows with the load.
     slope: f64,
 }
 
 impl Candidate {
-    /// `segment_load` is a guess of what a segment takes until it is no longer written.
+    /// `segment_load` is a guess: the items that a segment takes until it is no longer written.
     fn new(
         window: Window,
         shape: &Shape,
@@ -120,12 +122,13 @@ impl Candidate {
         Some(Self { rough, model, budget, load, slope })
     }
 
-    /// By the coarse model's rate, which is better than that of its spreads alone: looked at once, and corrected.
+    /// Sizes by the coarse model's rate, which is better than that of its spreads alone: one evaluation and
+    /// one correction.
     fn coarsely_sized(&self) -> Option<Dimensions> {
         self.with_load(self.load * exp(-self.excess(&self.model, self.load) / self.slope))
     }
 
-    /// By a fine model, which is returned as well. These dimensions keep the rate.
+    /// Sizes by a fine model, and returns the model too. These dimensions keep the rate.
     fn finely_sized(&self) -> Option<(Dimensions, RowModel)> {
         let model = RowModel::fine(self.model.runs().clone());
         let (load, _) = greatest_load(self.load, self.items_per_generation(), self.slope, |load| {
@@ -138,9 +141,9 @@ impl Candidate {
         Some((fine, model))
     }
 
-    /// With the fewest rows, of those from `least` to `most`, that keep the slack, to one part in 200.
+    /// Finds the fewest rows from `least` to `most` that keep the slack, to one part in 200.
     fn keeping_slack(&self, max_slack: f64, least: u64, most: u64, model: &RowModel) -> Option<Dimensions> {
-        /// More than emptier rows can make up for.
+        /// An excess that emptier rows cannot compensate.
         const FAR: f64 = 1.05;
         if most < least {
             return None;
@@ -178,14 +181,15 @@ impl Candidate {
         Dimensions::new(self.rough.window, self.rough.shape, self.rough.items_per_generation, rows)
     }
 
-    /// ln of what the rate is too high by.
+    /// The logarithm of the factor by which the rate is too high.
     fn excess(&self, model: &RowModel, load: f64) -> f64 {
         log(model.rate(load) / self.budget)
     }
 }
 
-/// The most items per row and generation that keep the rate, and no more than `all`: where `excess`, ln of what the rate is too
-/// high by, is about zero, and rather less. It is almost linear in ln(load), and that slope is returned as well.
+/// The most items per row and generation that keep the rate, at most `all`: where `excess`, the logarithm of
+/// the factor by which the rate is too high, is about zero, and rather below. `excess` is almost linear in
+/// ln(load); the slope is returned too.
 fn greatest_load(guess: f64, all: f64, mut slope: f64, excess: impl Fn(f64) -> f64) -> (f64, f64) {
     const CLOSE: f64 = 1e-3;
     const MOST_ROUNDS: u32 = 40;
@@ -201,7 +205,7 @@ fn greatest_load(guess: f64, all: f64, mut slope: f64, excess: impl Fn(f64) -> f
         slope = if between.is_finite() { between.clamp(0.5, 200.0) } else { slope };
         (load, too_high) = (next, next_too_high);
     }
-    // The rest of the way, and a hair more.
+    // The last correction, and a little more.
     (all.min(load * exp(-(too_high + 1e-5) / slope)), slope)
 }
 
@@ -214,8 +218,8 @@ pub(super) fn best_rate(
     row_bytes: u32,
 ) -> Option<Dimensions> {
     let bits_per_item = max_memory as f64 * 8.0 / window.items() as f64;
-    // Rows need about twice a Bloom filter's bits: crowded rows, and the generations beyond the window.
-    // More than the least useful rate takes are none the better.
+    // Rows need about twice the bits of a Bloom filter, because of crowded rows and the generations beyond
+    // the window. More bits than the least useful rate needs have no benefit.
     let needed_bits = |_| (bits_per_item * core::f64::consts::LN_2 / 2.0).min(-log2(MIN_RATE));
     let mut models = CoarseModels::default();
     let mut rough_rate = |candidate: &Dimensions| {
@@ -235,11 +239,12 @@ pub(super) fn best_rate(
     let candidates = coarse.into_iter().map(|(candidate, _)| candidate);
     let kept =
         candidates.filter(|candidate| least_npws(candidate) <= max_slack && candidate.keeps_slack(max_slack));
-    // The coarse order is good to a few percent of the rate, and the first few are that close.
+    // The coarse order is accurate to a few percent of the rate, and the first few candidates are that close.
     kept.take(2).min_by(|a, b| a.worst_rate().total_cmp(&b.worst_rate()))
 }
 
-/// Less than the slack is, and soon computed: one generation for certain, and the chance part of the next.
+/// A lower bound of the slack that is fast to compute: one certain generation, and the probability part of
+/// the next.
 fn least_npws(candidate: &Dimensions) -> f64 {
     let (k, l) = (candidate.shape.required_matches, candidate.shape.window_generations);
     // The segment of age l.
@@ -257,8 +262,8 @@ fn bits_to_match(shape: &Shape) -> u32 {
     shape.required_matches * parts
 }
 
-/// The shapes worth a look: rows used to the full, unless the window has too few generations for that, and an item's
-/// bits to match not far from what is needed.
+/// The shapes worth trying: the rows are fully used, unless the window has too few generations for that, and
+/// the number of bits to match is not far from the number needed.
 fn shapes(
     request: &Request,
     window: &Window,

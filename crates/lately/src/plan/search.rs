@@ -1,9 +1,10 @@
-//! Going through the shapes.
+//! The search through the shapes.
 //!
-//! The searched space of slices and blocks: every k up to 16 and 8; l from the least that the slack allows, every
-//! value at first and then in growing steps, until memory only grows; for slices the b near the best (the rate decides
-//! how many bits an item must match, k * b), for blocks every B and b in reach; the load is free. docs/theory.md, "The
-//! planner", says why that is enough, and `tests/planner.rs` checks it against a plain grid.
+//! The search space of slices and blocks: every k up to 16 and 8; l from the least that the slack allows,
+//! first every value, then in growing steps, until memory only grows; for slices the values of b near the
+//! best one (the rate determines how many bits an item must match, k * b), for blocks every B and b within
+//! reach; any load. docs/theory.md, "The planner", says why that is enough, and `tests/planner.rs` compares
+//! it with a plain grid.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -17,15 +18,15 @@ use crate::model::half_full_load;
 use crate::shape::{Layout, MAX_PARTS, MAX_SEGMENTS, Segment, Shape};
 use crate::window::Window;
 
-/// Plans within this factor of the least memory found count as equal; accesses decide between them. The search may
-/// itself be a little above the true least, and both together stay within 2%.
+/// Plans within this factor of the least memory found count as equal, and accesses decide between them. The
+/// search itself may be a little above the true least; both together stay within 2%.
 const EQUAL_MEMORY: f64 = 1.015;
-/// What [`Prefer::Speed`] may cost in memory.
+/// The factor of memory that [`Prefer::Speed`] may cost.
 const MEMORY_FOR_SPEED: u64 = 2;
-/// A rate above this is no promise.
+/// A rate above this is useless as a promise.
 const USELESS_RATE: f64 = 0.5;
 
-/// What is searched together; the best of each is worth showing.
+/// Shapes that are searched together. The best of each group is worth showing.
 #[derive(Clone, Copy)]
 pub(super) enum Group {
     Slices { k: u32 },
@@ -33,8 +34,8 @@ pub(super) enum Group {
     Rows { row_bytes: u32 },
 }
 
-/// What checking and inserting one new item costs in memory accesses: what the planner prefers less of. The lines of a
-/// row are neighbours, and fetching a neighbour costs about half of fetching a line.
+/// The cost of checking and inserting one new item, in memory accesses; the planner minimises it. The cache
+/// lines of a row are neighbours, and fetching a neighbour costs about half of fetching a line.
 fn cost(candidate: &Dimensions) -> f64 {
     match candidate.shape.segment {
         Segment::Rows { row_bytes, .. } => 0.5 + 0.5 * f64::from(row_bytes / 64),
@@ -42,10 +43,11 @@ fn cost(candidate: &Dimensions) -> f64 {
     }
 }
 
-/// The candidates for a window and a rate, the one to build first; then the best of every other group, by memory.
+/// The candidates for a window and a rate: first the one to build, then the best of every other group, by
+/// memory.
 ///
-/// To build is, of all groups' best that take little enough memory, the cheapest in accesses: with [`Prefer::Memory`]
-/// at most 2% more than the least, with [`Prefer::Speed`] at most twice the least.
+/// The one to build has the lowest cost among the best of each group that take little enough memory: with
+/// [`Prefer::Memory`] at most 2% more than the least, with [`Prefer::Speed`] at most twice the least.
 pub(super) fn least_memory(
     request: &Request,
     window: Window,
@@ -73,7 +75,7 @@ pub(super) fn least_memory(
     })
 }
 
-/// Moves the cheapest of the affordable candidates to the front.
+/// Moves the cheapest affordable candidate to the front.
 fn cheapest_first(
     mut best: Vec<(Dimensions, f64)>,
     is_affordable: impl Fn(&Dimensions) -> bool,
@@ -89,7 +91,7 @@ fn is_equal_memory(memory_bytes: u64, least: u64) -> bool {
     memory_bytes as f64 <= least as f64 * EQUAL_MEMORY
 }
 
-/// The cheapest candidate of those that fit; if none does, the one of least memory.
+/// The cheapest candidate that fits; if none fits, the one with the least memory.
 fn cheapest(candidates: &[Dimensions], max_memory: Option<u64>) -> Option<(Dimensions, f64)> {
     let fits = |candidate: &&Dimensions| max_memory.is_none_or(|most| candidate.memory_bytes <= most);
     let with_cost = candidates.iter().filter(fits).map(|candidate| (*candidate, cost(candidate)));
@@ -99,7 +101,7 @@ fn cheapest(candidates: &[Dimensions], max_memory: Option<u64>) -> Option<(Dimen
     })
 }
 
-/// Slices or blocks of one k: candidates that take hardly more memory than the least.
+/// Slices or blocks of one k: candidates that take little more memory than the least.
 fn least_memory_of_group(
     request: &Request,
     window: Window,
@@ -107,8 +109,8 @@ fn least_memory_of_group(
     max_slack: f64,
     group: Group,
 ) -> Vec<Dimensions> {
-    /// How much more than the least is still looked at, and how many l in a row may find nothing before the search
-    /// ends: a step of b makes memory ripple by less.
+    /// RIPPLE: how much more memory than the least is still considered. PATIENCE: how many consecutive l may
+    /// find nothing before the search ends. A step of b changes memory by less than RIPPLE.
     const RIPPLE: f64 = 1.06;
     const PATIENCE: u32 = 6;
     let mut found: Vec<Dimensions> = Vec::new();
@@ -128,7 +130,7 @@ fn least_memory_of_group(
             let candidate =
                 cells.and_then(|cells| Dimensions::new(window, shape, items_per_generation, cells));
             is_near |= candidate.is_some();
-            // The slack takes long, and is of interest only for what would be kept.
+            // The slack takes long to compute, so compute it only for candidates that would be kept.
             let is_equal = |candidate: &Dimensions| is_equal_memory(candidate.memory_bytes, least);
             let kept = candidate.filter(is_equal).filter(|candidate| candidate.keeps_slack(max_slack));
             if let Some(candidate) = kept {
@@ -145,8 +147,9 @@ fn least_memory_of_group(
     found
 }
 
-/// The candidates of least rate that fit into the memory: the best of each group, best first. To build is the first, or
-/// with [`Prefer::Speed`] the cheapest in accesses of those whose rate half the memory could not better.
+/// The candidates with the least rate that fit into the memory: the best of each group, best first. The one
+/// to build is the first, or with [`Prefer::Speed`] the cheapest in accesses among those whose rate half the
+/// memory could not improve on.
 pub(super) fn best_rate(
     request: &Request,
     window: Window,
@@ -162,7 +165,7 @@ pub(super) fn best_rate(
             fitting_rate: None,
         });
     };
-    // More memory than the least useful rate takes buys nothing.
+    // Memory beyond what the least useful rate needs has no benefit.
     let least_useful = (4.0 * sizing::hash_collisions(&Shape::slices(1, 1), window.items())).max(MIN_RATE);
     if *best < least_useful {
         let mut enough = least_memory(request, window, least_useful)?;
@@ -185,7 +188,7 @@ pub(super) fn best_rate(
     Ok(cheapest_first(with_cost, is_affordable))
 }
 
-/// The best of each group that fits, with its rate, best first; none whose rate is useless.
+/// The best of each group that fits, with its rate, best first; without useless rates.
 fn best_rates(
     request: &Request,
     window: Window,
@@ -199,7 +202,7 @@ fn best_rates(
         Ok(groups.collect())
     });
     let found = match found {
-        // Nothing fits, with whatever slack.
+        // Nothing fits, with any slack.
         Err(ConfigError::TooLarge { .. }) => Vec::new(),
         found => found?,
     };
@@ -223,7 +226,7 @@ fn best_rate_of_group(
     let mut without_find = 0;
     for l in request.generations(&window, k, max_slack) {
         let items_per_generation = window.items_per_generation(l);
-        // A Bloom filter's best: ln 2 times the bits per item that l of k + l segments leave.
+        // The optimum of a Bloom filter: ln 2 times the bits per item that l of k + l segments leave.
         let bits_to_match = bits_per_item * f64::from(l) / f64::from(k + l) * core::f64::consts::LN_2;
         without_find += 1;
         for segment in request.segments(group, k, bits_to_match) {
@@ -244,9 +247,9 @@ fn best_rate_of_group(
     best.map(|(candidate, _)| candidate)
 }
 
-/// The candidates of the largest window (or capacity) that fits into the memory, to one part in a thousand: the largest
-/// for the plan that would be built, whichever it is, if memory were free. With [`Prefer::Speed`] that is at least half of
-/// the largest there is.
+/// The candidates for the largest window (or capacity) that fits into the memory, to one part in a thousand.
+/// It is the largest for the plan that would be built without a memory limit. With [`Prefer::Speed`] it is at
+/// least half of the largest possible.
 pub(super) fn largest_window(
     request: &Request,
     rate: f64,
@@ -257,15 +260,15 @@ pub(super) fn largest_window(
     let window = request.window.unwrap_or(Window::Count { inserts: 1 });
     let mut fits: Option<Vec<Dimensions>> = None;
     let mut needed_bytes = u64::MAX;
-    // Memory is close to proportional to the window, so each guess is the last one scaled. More items than a 64-bit
-    // hash can tell apart at this rate need not be tried.
+    // Memory is nearly proportional to the window, so each guess scales the previous one. Windows with more
+    // items than a 64-bit hash can distinguish at this rate need not be tried.
     let told_apart = (rate * 18_446_744_073_709_551_616.0 / 8.0) as u64;
     let most = MAX_WINDOW.min(told_apart).max(1);
     let mut items = (max_memory / 4).clamp(1, most);
     for _ in 0..ROUNDS {
         let mut found = match least_memory(request, window.with_items(items), rate) {
             Ok(found) => found,
-            // Small windows have few generations, and may miss the slack that larger ones keep.
+            // Small windows have few generations, and may miss a slack that larger ones keep.
             Err(error @ ConfigError::SlackUnreachable { .. })
                 if fits.is_none() && needed_bytes == u64::MAX =>
             {
@@ -295,7 +298,7 @@ pub(super) fn largest_window(
     })
 }
 
-/// The paper's own design of an explicit shape: parts half full when a segment is no longer written.
+/// The paper's design for an explicit shape: parts are half full when a segment is no longer written.
 pub(super) fn half_full(request: &Request, window: Window) -> Result<Vec<Dimensions>, ConfigError> {
     let Some((required_matches, window_generations)) = request.shape else {
         return Err(ConfigError::MissingRate);
@@ -319,7 +322,8 @@ pub(super) fn half_full(request: &Request, window: Window) -> Result<Vec<Dimensi
     }
 }
 
-/// Runs a search under the slack asked for, or the default one, relaxed while nothing is found.
+/// Runs a search with the requested slack, or with the default one, which is relaxed as long as nothing is
+/// found.
 fn with_slack(
     request: &Request,
     window: Window,
@@ -337,13 +341,14 @@ fn with_slack(
     if with_any.is_empty() {
         return Err(ConfigError::TooLarge { window: window.items() });
     }
-    // An explicit shape's slack hardly depends on its size (some percent), and large shapes take long to size.
+    // The slack of an explicit shape hardly depends on its size (some percent), and large shapes take long to
+    // size.
     if let (Some(slack), true) = (asked, explicit_shape)
         && let Some(least) = least_slack(&with_any)
     {
         return Err(request.slack_unreachable(slack, least));
     }
-    // What can be reached? Also the answer, where no slack was asked for.
+    // Find the least slack that can be reached. If no slack was requested, that is also the result.
     let mut relaxed = first.max(1.0 / f64::from(MAX_SEGMENTS));
     loop {
         let found = search(relaxed)?;
@@ -357,7 +362,7 @@ fn with_slack(
     }
 }
 
-/// A generation has at least one item, and one millisecond.
+/// The most generations of a window: each has at least one item and one millisecond.
 pub(super) fn most_generations(window: &Window) -> u64 {
     match *window {
         Window::Count { inserts } => inserts,
@@ -365,7 +370,7 @@ pub(super) fn most_generations(window: &Window) -> u64 {
     }
 }
 
-/// A 64-bit hash confuses items by itself; a rate near that cannot be kept by any size.
+/// 64-bit hashes collide; no size can keep a rate near that of the collisions.
 fn check_hash_suffices(request: &Request, window: Window, rate: f64) -> Result<(), ConfigError> {
     let (k, l) = request.shape.unwrap_or((1, 1));
     let held = Shape::slices(k, l);
@@ -380,7 +385,7 @@ fn check_hash_suffices(request: &Request, window: Window, rate: f64) -> Result<(
     Ok(())
 }
 
-/// As many cells as a segment can have when the whole filter takes so many bytes.
+/// The most cells that a segment can have if the whole filter takes at most `bytes` bytes.
 pub(super) fn most_cells(shape: &Shape, bytes: u64) -> u64 {
     let Some(overhead) = Dimensions::overhead_bytes(shape) else { return 0 };
     let words = bytes.saturating_sub(overhead) / 8;
@@ -393,7 +398,7 @@ pub(super) fn most_cells(shape: &Shape, bytes: u64) -> u64 {
 }
 
 impl Request {
-    /// What to search. Larger k save neither memory nor, beyond these, accesses.
+    /// The groups to search. A larger k saves no memory, and beyond these limits no accesses either.
     fn groups(&self) -> Vec<Group> {
         let asked_layout = self.segment.map(|segment| segment.layout()).or(self.layout);
         let is_asked = |layout| asked_layout.is_none_or(|asked| asked == layout);
@@ -415,17 +420,19 @@ impl Request {
         groups
     }
 
-    /// The l to search for a k, ascending.
+    /// The values of l to search for a k, ascending.
     fn generations(&self, window: &Window, k: u32, max_slack: f64) -> impl Iterator<Item = u32> + use<> {
         let (least, most) = match self.shape {
             Some((_, l)) => (l, l),
             None => {
-                // Even a generation that is reported for certain is 1/l of slack.
+                // One generation is always reported after it has left the window, so the slack is at least
+                // 1/l.
                 let least = ceil(1.0 / max_slack).clamp(1.0, f64::from(MAX_SEGMENTS)) as u32;
                 (least, u64::from(MAX_SEGMENTS - k).min(most_generations(window)) as u32)
             }
         };
-        // Every l matters where rounding the window up to whole generations, by up to l items, does.
+        // Rounding the window up to whole generations adds up to l items. Where that matters, every l is
+        // tried.
         let rounding_counts_from = 0.01 * max_slack * window.items() as f64;
         let step = move |l: &u32| if f64::from(*l) > rounding_counts_from { 1 } else { 1 + (l - least) / 12 };
         core::iter::successors((least <= most).then_some(least), move |l| {
@@ -433,7 +440,7 @@ impl Request {
         })
     }
 
-    /// The segments worth trying when an item should match about so many bits in all.
+    /// The segments worth trying if an item should match about `bits_to_match` bits in total.
     fn segments(&self, group: Group, k: u32, bits_to_match: f64) -> Vec<Segment> {
         if let Some(segment) = self.segment {
             return vec![segment];
@@ -459,7 +466,7 @@ impl Request {
         }
     }
 
-    /// `reachable` is rounded up, so that what the message says can be asked for.
+    /// Rounds `reachable` up, so that a request with the number in the message succeeds.
     fn slack_unreachable(&self, slack: f64, reachable: f64) -> ConfigError {
         let reachable = ceil(reachable * 1e4) / 1e4;
         ConfigError::SlackUnreachable { slack, reachable, layout: self.layout, shape: self.shape }

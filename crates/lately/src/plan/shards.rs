@@ -6,23 +6,24 @@ use libm::{exp, lgamma, log, log1p};
 
 use super::MAX_WINDOW;
 
-/// How rarely some shard may be sent more items than its window holds.
+/// The largest acceptable probability that some shard receives more items than its window holds.
 const OVERFLOW: f64 = 1e-12;
 
-/// The window each of `shards` filters needs so that together they keep `window`, when a hash of the item picks the
-/// shard: with probability 1 - 10^-12, none of them is sent more than this of any given `window` different items.
+/// Returns the window that each of `shards` filters needs so that together they keep `window`, if a hash of
+/// the item selects the shard. With probability 1 - 10^-12, none of them receives more than this many of any
+/// given `window` distinct items.
 ///
-/// A shard's share is binomial, Bin(W, 1/N). By the union bound the chance that any of the N shards is sent more than v
-/// is at most N * P(Bin(W, 1/N) > v); this is the least v for which that is at most 10^-12. It is computed from the
-/// distribution itself, not from an approximation. Repeats of one item all go to one shard, so where every sighting is
-/// inserted again, a stream with very frequent items needs more.
+/// A shard's share is binomial, Bin(W, 1/N). By the union bound, the probability that any of the N shards
+/// receives more than v items is at most N * P(Bin(W, 1/N) > v); this is the least v for which that is at
+/// most 10^-12. It is computed from the distribution itself, not from an approximation. Repeats of one item
+/// all go to one shard. So if every sighting is inserted again, a stream with very frequent items needs more.
 ///
 /// ```
 /// assert_eq!(lately::shard_window(1_000_000, 1), 1_000_000);
 /// assert_eq!(lately::shard_window(1_000_000, 8), 127_427);
 /// ```
 ///
-/// `window` is taken as at most [`MAX_WINDOW`], `shards` as at least 1.
+/// A `window` above [`MAX_WINDOW`] counts as `MAX_WINDOW`, and 0 `shards` count as 1.
 pub fn shard_window(window: u64, shards: u32) -> u64 {
     let window = window.min(MAX_WINDOW);
     if window == 0 || shards <= 1 {
@@ -30,7 +31,7 @@ pub fn shard_window(window: u64, shards: u32) -> u64 {
     }
     let share = Share::new(window, shards);
     let is_enough = |items: u64| f64::from(shards) * share.probability_of_more_than(items) <= OVERFLOW;
-    // At most the mean is too little or the answer; all items are always enough.
+    // The mean, rounded down, is either too little or the answer; all items are always enough.
     let (mut too_little, mut enough) = (window / u64::from(shards), window);
     if is_enough(too_little) {
         return too_little;
@@ -42,7 +43,7 @@ pub fn shard_window(window: u64, shards: u32) -> u64 {
     enough
 }
 
-/// The number of `window` items that one of `shards` is sent: Bin(W, p), p = 1/N.
+/// The number of `window` items that one of `shards` receives: Bin(W, p), p = 1/N.
 struct Share {
     window: f64,
     /// W p.
@@ -65,7 +66,7 @@ impl Share {
     ///            i! (W-i)!                          P(X = i)      i + 1   1 - p
     /// ```
     ///
-    /// Above the mean the ratio falls below 1 and goes on falling: the sum from `items + 1` upwards is done when its
+    /// Above the mean the ratio is below 1 and keeps falling. The sum from `items + 1` upwards ends when its
     /// terms no longer change it.
     fn probability_of_more_than(&self, items: u64) -> f64 {
         let mut taken = items as f64 + 1.0;
@@ -86,8 +87,9 @@ impl Share {
         first * sum
     }
 
-    /// ln P(X = i). Differences of large `lgamma`s would lose all digits for large windows, so the factorials are split by
-    /// Stirling's formula, n! = sqrt(2 pi n) (n/e)^n e^(s(n)), into what cancels on paper and small remainders:
+    /// ln P(X = i). Differences of large `lgamma`s would lose all digits for large windows. So Stirling's
+    /// formula, n! = sqrt(2 pi n) (n/e)^n e^(s(n)), splits the factorials into terms that cancel on paper and
+    /// small remainders:
     ///
     /// ```text
     ///                                                                   W
@@ -129,7 +131,7 @@ mod tests {
     use alloc::vec;
     use alloc::vec::Vec;
 
-    /// Bin(W, p) by adding one item at a time: no logarithms, nothing shared with what is tested.
+    /// Bin(W, p) by adding one item at a time: without logarithms, and without any code under test.
     fn distribution(window: usize, shards: u32) -> Vec<f64> {
         let p = 1.0 / f64::from(shards);
         let mut chances = vec![0.0; window + 1];
@@ -149,7 +151,7 @@ mod tests {
             let chances = distribution(window, shards);
             let tail = |v: u64| chances[v as usize + 1..].iter().rev().sum::<f64>() * f64::from(shards);
             let found = shard_window(window as u64, shards);
-            // Only at the very edge may rounding decide otherwise.
+            // Rounding may decide otherwise only at the very edge.
             assert!(tail(found) <= OVERFLOW * 1.000_001, "{window} over {shards}: {found} is too little");
             assert!(found == 0 || tail(found - 1) > OVERFLOW * 0.999_999, "{window} over {shards}: too much");
         }

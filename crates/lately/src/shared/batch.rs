@@ -1,6 +1,6 @@
-//! Running operations of many threads, one item at a time or many with their memory asked for ahead; as `crate::single` and
-//! `crate::batch`.
-#![allow(clippy::inline_always)] // see `kernel::Work`: what is not inlined is not compiled for the kernel
+//! Runs operations of many threads: one item at a time, or many with their memory prefetched. Compare
+//! `crate::single` and `crate::batch`.
+#![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
 use super::SharedFilter;
 use super::progress::Progress;
@@ -9,30 +9,31 @@ use crate::layout::kernel::{Kernel, Work};
 use crate::layout::shared::{SharedMemory, SharedSegments, View};
 use crate::layout::whichever;
 
-/// How many inserts of a batch are counted at once: one access to what all threads write, instead of so many. Where the caller's
-/// code panics in the middle of a batch, less than so many are counted that are not made: the window is that much shorter, once.
+/// How many inserts of a batch are counted at once: one access to the shared counter instead of this many. If
+/// the caller's code panics in the middle of a batch, fewer than this many inserts are counted but not made.
+/// The window is shorter by that many, once.
 const BEGUN_AT_ONCE: u64 = 32;
 
 /// How many items are looked up, and then applied, at a time; a divisor of [`AHEAD`].
 const GROUP: usize = 16;
-/// Groups that are looked up: the one that is applied, those whose memory is asked for, and one more.
+/// Groups that have been looked up: the one being applied, those being prefetched, and one more.
 const GROUPS: usize = 2 + AHEAD / GROUP;
 const _: () = assert!(AHEAD.is_multiple_of(GROUP));
 
-/// What a thread has in its hands during a call.
+/// The state of one thread during a call.
 pub(crate) struct Hand<'a, S> {
     segments: S,
     memory: &'a SharedMemory,
     progress: &'a Progress,
     view: View<'a>,
-    /// Inserts that this call will still make and are not counted.
+    /// Inserts that this call will still make and has not counted yet.
     to_come: u64,
-    /// Inserts that are counted as begun.
+    /// Inserts that are counted as begun but not made yet.
     begun: u64,
 }
 
 impl<S> Hand<'_, S> {
-    /// Begins up to `most` inserts, at least one; says how many.
+    /// Begins up to `most` inserts, at least one; returns how many.
     #[inline(always)]
     fn begin(&mut self, most: usize) -> usize {
         if self.begun == 0 {
@@ -45,11 +46,11 @@ impl<S> Hand<'_, S> {
     }
 }
 
-/// What is done with one item; answers whether it was seen lately (a plain insert does not ask).
+/// An operation on one item; returns true if the item was seen lately (a plain insert does not check).
 pub(crate) trait Operation: Copy {
-    /// Whether every item is inserted.
+    /// Whether the operation inserts every item.
     const INSERTS: bool;
-    /// Whether somebody wants the answers.
+    /// Whether the caller uses the answers.
     const ANSWERS: bool = true;
 
     fn apply<S: SharedSegments, K: Kernel>(
@@ -59,7 +60,8 @@ pub(crate) trait Operation: Copy {
         item: Located<S::Place>,
     ) -> bool;
 
-    /// [`apply`](Self::apply), one after the other, answered in the same place of `seen` if somebody wants the answers.
+    /// Calls [`apply`](Self::apply) for each item in order, and writes the i-th answer to `seen[i]` if the
+    /// caller uses the answers.
     #[inline(always)]
     fn apply_all<S: SharedSegments, K: Kernel>(
         self,
@@ -120,7 +122,7 @@ impl Operation for CheckAndInsert {
         hand: &mut Hand<'_, S>,
         item: Located<S::Place>,
     ) -> bool {
-        // The question comes before the shift that the insert may bring.
+        // Check before the shift that the insert may cause.
         if hand.begun == 0
             && hand.progress.is_full()
             && hand.segments.contains(kernel, item.hash, item.place, &mut hand.view)
@@ -172,14 +174,14 @@ impl Operation for CheckOrInsert {
         if hand.segments.contains(kernel, item.hash, item.place, &mut hand.view) {
             return true;
         }
-        // One by one: what is counted must be inserted, and only now is it known that this one will be. If another thread
-        // has brought it since, it is inserted again.
+        // Count one by one: every counted insert must be made, and only now it is known that this one will
+        // be. If another thread has inserted the item meanwhile, it is inserted again.
         hand.progress.begin(1, hand.memory);
         hand.segments.check_and_insert(kernel, item.hash, item.place, &mut hand.view)
     }
 }
 
-/// Asks, and changes nothing.
+/// A query; changes nothing.
 #[derive(Clone, Copy)]
 pub(super) struct Contains;
 
@@ -208,9 +210,10 @@ struct Batch<'a, S, O, H> {
 impl<S: SharedSegments, O: Operation, H: Hashes> Work for Batch<'_, S, O, H> {
     type Output = ();
 
-    /// Asks for the memory of items [`AHEAD`] of those that are applied, and has one more group looked up. A group at a time:
-    /// what is called to hash an item may be anybody's code, which must not run while this thread has a row that others wait
-    /// for. Memory is asked for before the next group is hashed, because a claim waits for what was asked for before.
+    /// Prefetches items [`AHEAD`] of those being applied, and looks up one more group in advance. It works in
+    /// groups because hashing an item may run a caller's code, which must not run while this thread holds a
+    /// row that others wait for. A group is prefetched before the next one is hashed, because a claim waits
+    /// for earlier prefetches.
     #[inline(always)]
     fn run<K: Kernel>(self, kernel: K) {
         let Self { mut hand, mut hashes, seen, operation } = self;
@@ -231,7 +234,7 @@ impl<S: SharedSegments, O: Operation, H: Hashes> Work for Batch<'_, S, O, H> {
 }
 
 impl<S: SharedSegments> Hand<'_, S> {
-    /// Finds the places of the next items, as many as there are.
+    /// Finds the places of the next items, as long as there are hashes left.
     #[inline(always)]
     fn look_up(&self, hashes: &mut impl Hashes, slots: &mut [Located<S::Place>]) {
         for (item, hash) in slots.iter_mut().zip(hashes) {
@@ -239,7 +242,8 @@ impl<S: SharedSegments> Hand<'_, S> {
         }
     }
 
-    /// Asks for the memory of items; in the last group of a batch, which may not be full, also of some that are applied already.
+    /// Prefetches items. The last group of a batch may not be full; the rest of it are items that have been
+    /// applied already.
     #[inline(always)]
     fn prefetch<O: Operation, K: Kernel>(&self, kernel: K, items: &[Located<S::Place>]) {
         let Hand { segments, view, .. } = self;
@@ -273,7 +277,7 @@ impl<O: Operation> Work for Single<'_, O> {
 }
 
 impl SharedFilter {
-    /// For a call that makes up to so many inserts.
+    /// Creates the state for a call that makes up to `inserts` inserts.
     #[inline(always)]
     fn hand<S>(&self, segments: S, inserts: usize) -> Hand<'_, S> {
         let Self { memory, progress, ring, .. } = self;

@@ -1,4 +1,4 @@
-//! A filter that threads share.
+//! A filter for use by many threads.
 
 mod batch;
 mod progress;
@@ -21,46 +21,55 @@ use crate::ring::Ring;
 use crate::statistics::Statistics;
 use progress::Progress;
 
-/// A [`Filter`] that threads share: every operation takes `&self`.
+/// A thread-safe [`Filter`]: every operation takes `&self`.
 ///
-/// Built by [`Builder::build_shared`](crate::Builder::build_shared), or from a [`Filter`]; its snapshots are those of a
-/// [`Filter`], and used by one thread it is that filter, bit for bit.
+/// Create it with [`Builder::build_shared`](crate::Builder::build_shared), or from a [`Filter`]. Its
+/// snapshots are those of a [`Filter`]. As long as only one thread uses it, its state equals that filter's,
+/// bit for bit.
 ///
 /// ```
 /// use lately::SharedFilter;
 ///
-/// let seen: SharedFilter = lately::Filter::builder().window(100_000).false_positive_rate(1e-6).build_shared()?;
+/// let builder = lately::Filter::builder().window(100_000).false_positive_rate(1e-6);
+/// let seen: SharedFilter = builder.build_shared()?;
 /// let first = std::thread::scope(|scope| {
 ///     let deliver = || seen.check_and_insert("order-17");
 ///     let threads = [scope.spawn(deliver), scope.spawn(deliver), scope.spawn(deliver)];
 ///     threads.map(|thread| thread.join().unwrap())
 /// });
-/// assert_eq!(first.iter().filter(|&&seen_before| !seen_before).count(), 1, "exactly one was told it is new");
+/// assert_eq!(first.iter().filter(|&&seen_before| !seen_before).count(), 1, "one call returned false");
 /// # Ok::<(), lately::ConfigError>(())
 /// ```
 ///
-/// # What is promised when threads meet
+/// # Promises under concurrency
 ///
 /// - **No false negatives.** An item whose insert has returned is reported as long as fewer than
-///   [`guaranteed_window`](Self::guaranteed_window) inserts have *begun* since its own began. An insert in progress counts
-///   for what it pushes out, and not yet for what it brings. An item that is inserted again in time is reported throughout,
-///   also by a query during which one insert took over from another. A batch begins its inserts up to 32 at a time.
-///   For a time window: as long as nobody has begun to tell a time at which the item is out of the span.
-/// - **One winner.** In [`Layout::Rows`](crate::Layout::Rows), of threads that call `check_and_insert` or `check_or_insert`
-///   with the same new item at the same time, exactly one is told that it is new. In the other layouts several may be.
-/// - **Queries never wait.** One that finds nothing looks again if a shift was made meanwhile. An insert into slices or blocks
-///   does not wait for another; one into a row waits only for a thread that is writing to the very same row: some ten
-///   nanoseconds, or in a batch, which takes up to sixteen rows at a time, a few hundred (longer only if the system puts that
-///   thread to sleep just then). One thread makes a shift, and the others go on inserting, until the generation that ends has
-///   had an eighth more than its share. A shift visits a few rows, and waits for who is writing to them.
-/// - What looks at the whole filter ([`snapshot`](Self::snapshot), [`statistics`](Self::statistics), [`save`](Self::save))
-///   works on a copy made while others go on: every insert that has returned before the call is in it.
+///   [`guaranteed_window`](Self::guaranteed_window) inserts have *begun* since its own began. So an insert in
+///   progress already counts towards pushing out older items, but its own item is not guaranteed yet. An item
+///   that is inserted again in time is reported throughout, also by a query during which the newer insert
+///   takes over from the older one. A batch begins its inserts up to 32 at a time. For a time window: the
+///   item is reported as long as no thread has begun to advance the clock to a time at which the item is
+///   outside the span.
+/// - **One winner.** In [`Layout::Rows`](crate::Layout::Rows), if threads call `check_and_insert` or
+///   `check_or_insert` with the same new item at the same time, exactly one of these calls returns false. In
+///   the other layouts several may.
+/// - **Queries never wait.** A query that finds nothing looks again if a shift happened meanwhile.
+/// - **Inserts.** In slices and blocks, inserts do not wait for each other. In rows, an insert waits only for
+///   a thread that is writing to the same row: some ten nanoseconds, or a few hundred if that thread runs a
+///   batch, which takes up to sixteen rows at a time (longer only if the system suspends that thread at that
+///   moment).
+/// - **Shifts.** One thread makes a shift. The others go on inserting until the ending generation has
+///   received an eighth more than its share. A shift visits a few rows, and waits for threads that are
+///   writing to them.
+/// - **Copies.** [`snapshot`](Self::snapshot), [`statistics`](Self::statistics) and [`save`](Self::save) work
+///   on a copy that is made while other threads go on. It contains every insert that returned before the
+///   call.
 pub struct SharedFilter {
     dimensions: Dimensions,
     pub(crate) hash_function: HashFunction,
     memory: SharedMemory,
     progress: Progress,
-    /// For its k and l; which way it is turned is the progress's to say.
+    /// Provides k and l; its position is not used, `progress` has the current one.
     ring: Ring,
     instructions: Instructions,
 }
@@ -68,7 +77,7 @@ pub struct SharedFilter {
 impl TryFrom<Filter> for SharedFilter {
     type Error = ConfigError;
 
-    /// Shares a filter; as long as this takes, there are two.
+    /// Copies the filter into shared memory. Needs memory for both copies during the call.
     fn try_from(filter: Filter) -> Result<Self, ConfigError> {
         let Filter { dimensions, hash_function, ring, ageing, memory, instructions } = filter;
         let refused = ConfigError::Allocation { bytes: dimensions.memory_bytes };
@@ -79,13 +88,13 @@ impl TryFrom<Filter> for SharedFilter {
 }
 
 impl SharedFilter {
-    /// [`Filter::age_of`].
+    /// See [`Filter::age_of`].
     pub fn age_of<T: AsRef<[u8]>>(&self, item: T) -> Option<AgeRange> {
         self.age_of_hash(self.hash_of(item))
     }
 
-    /// [`Filter::age_of_hash`]. Waits for a shift in progress. Of an item inserted while a shift was made, the range may be
-    /// too young by as many inserts as were in progress.
+    /// See [`Filter::age_of_hash`]. Waits for a shift in progress. For an item inserted during a shift, the
+    /// range may be too young by the number of inserts that were in progress.
     pub fn age_of_hash(&self, hash: u64) -> Option<AgeRange> {
         let ages = self.progress.ages();
         let (newest, oldest) = whichever!(SharedMemory: &self.memory, segments => {
@@ -94,53 +103,56 @@ impl SharedFilter {
         Some(ages.ageing.age_range(&ages.ring, newest, oldest))
     }
 
-    /// [`Filter::advance_to`]. What is inserted after the call has returned counts as inserted at this time or later. Waits
-    /// for a shift in progress, so tell the time once per batch rather than once per item.
+    /// See [`Filter::advance_to`]. An insert that begins after this call has returned counts as inserted at
+    /// this time or later. Waits for a shift in progress, so call it once per batch rather than once per
+    /// item.
     pub fn advance_to(&self, now_ms: u64) {
         self.progress.advance_to(now_ms, &self.memory);
     }
 
-    /// [`Filter::guaranteed_window`].
+    /// See [`Filter::guaranteed_window`].
     pub fn guaranteed_window(&self) -> u64 {
         let ages = self.progress.ages();
         ages.ageing.guaranteed_window(&ages.ring)
     }
 
-    /// [`Filter::guaranteed_span`].
+    /// See [`Filter::guaranteed_span`].
     pub fn guaranteed_span(&self) -> Option<Duration> {
         let ages = self.progress.ages();
         ages.ageing.guaranteed_span(&ages.ring)
     }
 
-    /// [`Filter::plan`].
+    /// See [`Filter::plan`]. A shared filter has the memory of a [`Filter`] plus tables of less than 69
+    /// kilobytes.
     pub fn plan(&self) -> Plan {
         Plan::of(&self.dimensions)
     }
 
-    /// [`Filter::hash_function`].
+    /// See [`Filter::hash_function`].
     pub fn hash_function(&self) -> HashFunction {
         self.hash_function
     }
 
-    /// [`Filter::statistics`], of a copy. The memory is that of a [`Filter`]; tables come on top, less than 69 kilobytes.
+    /// See [`Filter::statistics`]; works on a copy. `memory_bytes` is that of a [`Filter`]: it does not
+    /// include the tables of a shared filter, less than 69 kilobytes.
     pub fn statistics(&self) -> Statistics {
         self.snapshot().statistics()
     }
 
-    /// A filter of one's own, in the state this one is in. Every insert that has returned before the call is in it; of
-    /// those that other threads make meanwhile, some.
+    /// Returns a copy as a [`Filter`]. It contains every insert that returned before the call, and some of
+    /// the inserts that other threads make during it.
     ///
     /// # Panics
-    /// If the memory for another filter cannot be had; so do [`statistics`](Self::statistics) and
-    /// [`to_bytes`](Self::to_bytes).
+    /// If the memory for the copy cannot be allocated. [`statistics`](Self::statistics) and
+    /// [`to_bytes`](Self::to_bytes) panic for the same reason.
     pub fn snapshot(&self) -> Filter {
         self.try_snapshot().unwrap_or_else(|refused| panic!("{refused}"))
     }
 
-    /// [`snapshot`](Self::snapshot), or an error if the memory for it cannot be had.
+    /// The same as [`snapshot`](Self::snapshot), but returns an error instead of panicking.
     ///
     /// # Errors
-    /// If the memory cannot be had.
+    /// If the memory for the copy cannot be allocated.
     pub fn try_snapshot(&self) -> Result<Filter, ConfigError> {
         let mut copy = Filter::with_dimensions(self.dimensions, self.hash_function)?;
         copy.instructions = self.instructions;
@@ -148,7 +160,8 @@ impl SharedFilter {
         self.copy_words(&mut copy);
         let ages = self.progress.ages();
         if ages.ring.generation() - before >= u64::from(ages.ring.segments()) {
-            // All is new since: the filter is so small that it had better be copied between two shifts.
+            // Every segment has been recycled since: the filter is so small that it is better to copy it
+            // between two shifts.
             before = ages.ring.generation();
             self.copy_words(&mut copy);
         }
@@ -165,32 +178,32 @@ impl SharedFilter {
         whichever!(SharedMemory: &self.memory, segments => segments.shared().copy_to(words));
     }
 
-    /// [`Filter::to_bytes`], of a copy.
+    /// See [`Filter::to_bytes`]; works on a copy.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.snapshot().to_bytes()
     }
 
-    /// [`Filter::from_bytes`].
+    /// See [`Filter::from_bytes`].
     ///
     /// # Errors
-    /// As [`Filter::from_bytes`].
+    /// The same as [`Filter::from_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
         Self::restore(Filter::from_bytes(bytes)?)
     }
 
-    /// [`Filter::save`], of a copy.
+    /// See [`Filter::save`]; works on a copy.
     ///
     /// # Errors
-    /// As [`Filter::save`].
+    /// The same as [`Filter::save`].
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SnapshotError> {
         let bytes = self.dimensions.memory_bytes;
         self.try_snapshot().map_err(|_| SnapshotError::Allocation { bytes })?.save(path)
     }
 
-    /// [`Filter::load`].
+    /// See [`Filter::load`].
     ///
     /// # Errors
-    /// As [`Filter::load`].
+    /// The same as [`Filter::load`].
     pub fn load(path: impl AsRef<Path>) -> Result<Self, SnapshotError> {
         Self::restore(Filter::load(path)?)
     }

@@ -1,4 +1,5 @@
-//! How far a shared filter has come: inserts are counted as they begin, and one thread at a time makes a shift.
+//! The progress of a shared filter: inserts are counted when they begin, and one thread at a time makes a
+//! shift.
 
 use std::sync::{PoisonError, TryLockError};
 
@@ -8,28 +9,29 @@ use crate::layout::whichever;
 use crate::ring::Ring;
 use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering, sequential};
 
-/// The counters that every operation reads or writes are mirrors of what the lock guards, on cache lines of their own.
+/// The counters that every operation reads or writes are copies of the state behind the lock. The insert
+/// counter has cache lines of its own.
 pub(crate) struct Progress {
     /// The published generation.
     generation: AtomicU64,
     /// See [`Ageing::is_full`].
     full_at: AtomicU64,
-    /// The latest time told and one; 0 if none was.
+    /// Latest time plus one; 0 if unset.
     latest_ms: AtomicU64,
-    /// How many items more than its share a generation may take while another thread makes the shift.
+    /// How many items beyond its share a generation may take while another thread makes the shift.
     patience: u64,
     inserts: Apart,
     ages: Mutex<Ages>,
 }
 
-/// On lines that no other counter is on; the hardware fetches them in pairs.
+/// Keeps a counter on separate cache lines; the hardware fetches lines in pairs.
 #[repr(align(128))]
 struct Apart(AtomicU64);
 
-/// What shifts change.
+/// The state that shifts change.
 pub(crate) struct Ages {
     pub(crate) ring: Ring,
-    /// Its number of inserts is out of date until [`Progress::ages`] is called.
+    /// Its number of inserts is up to date only after a call of [`Progress::ages`].
     pub(crate) ageing: Ageing,
 }
 
@@ -45,16 +47,17 @@ impl Progress {
         }
     }
 
-    /// A view of the ring as it is now. `ring` has the right k and l.
+    /// Returns a view of the ring as it is now. `ring` provides k and l.
     #[inline]
     pub(crate) fn view(&self, ring: &Ring) -> View<'_> {
         View::new(&self.generation, ring)
     }
 
-    /// Whether the next insert belongs to a new generation, or has to ask whether it does.
+    /// Returns true if the next insert belongs to a new generation, or must check whether it does.
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
-        // Who shifts because of inserts has seen all that came before they were counted, and so has who sees the shift.
+        // A thread that shifts because of inserts has seen every write that preceded the counted inserts; so
+        // has any thread that sees the shift.
         self.inserts.0.load(Ordering::Acquire) >= self.full_at.load(Ordering::Acquire)
     }
 
@@ -63,11 +66,12 @@ impl Progress {
         self.inserts.0.load(Ordering::Relaxed).saturating_sub(self.full_at.load(Ordering::Acquire))
     }
 
-    /// Begins up to `most` inserts, at least one, in the generation that they belong to; says how many.
+    /// Begins up to `most` inserts, at least one, in the generation to which they belong; returns how many.
     ///
-    /// Only one thread makes a shift that is due. The others do not wait for it, unless the generation that ends has had an
-    /// eighth more than its share: then the rate is at stake. It never gets less, which is what the window depends on:
-    /// the next generation is due only after its full number of inserts has begun *after* it was published.
+    /// Only one thread makes a shift that is due. The others do not wait for it, unless the ending generation
+    /// has had an eighth more than its share; beyond that the rate would suffer. A generation never gets less
+    /// than its share, and the window depends on that: the next generation is due only after its full number
+    /// of inserts has begun *after* it was published.
     #[inline]
     pub(crate) fn begin(&self, most: u64, memory: &SharedMemory) -> u64 {
         loop {
@@ -82,7 +86,8 @@ impl Progress {
         }
     }
 
-    /// Whoever reads the generation after this reads one that was published before a shift that does not count it.
+    /// Counts inserts. A shift that does not count them has published its generation before. So a thread that
+    /// reads the generation after this call sees that generation or a newer one.
     #[inline]
     fn count(&self, inserts: u64) -> u64 {
         self.inserts.0.fetch_add(inserts, Ordering::SeqCst);
@@ -90,7 +95,7 @@ impl Progress {
         inserts
     }
 
-    /// `false` if another thread is at it, and there is no hurry.
+    /// Returns `false` if another thread is making the shift, and waiting for it is not yet necessary.
     #[cold]
     fn shift_if_due(&self, memory: &SharedMemory) -> bool {
         let mut ages = match self.ages.try_lock() {
@@ -111,7 +116,8 @@ impl Progress {
         true
     }
 
-    /// Tells the time. Waits for a shift in progress: what is inserted afterwards must not end up in an older generation.
+    /// Advances the clock. Waits for a shift in progress: later inserts must not end up in an older
+    /// generation.
     pub(crate) fn advance_to(&self, now_ms: u64, memory: &SharedMemory) {
         let told = now_ms.wrapping_add(1);
         if told != 0 && self.latest_ms.load(Ordering::Acquire) == told {
@@ -126,7 +132,7 @@ impl Progress {
         self.latest_ms.store(latest, Ordering::Release);
     }
 
-    /// Its order is what promises depend on; see `layout::shared`.
+    /// The promises depend on the order of these steps; see `layout::shared`.
     fn start_generation(&self, ages: &mut Ages, start_ms: u64, memory: &SharedMemory) {
         let Ages { ring, ageing } = ages;
         ring.advance_generation();
@@ -139,9 +145,9 @@ impl Progress {
         whichever!(SharedMemory: memory, segments => segments.shared().keep_house(&mut self.view(ring)));
     }
 
-    /// All that shifts change, as it is between two of them. Waits for a shift in progress.
+    /// Returns the state that shifts change, as it is between two shifts. Waits for a shift in progress.
     pub(crate) fn ages(&self) -> MutexGuard<'_, Ages> {
-        // Nothing panics that holds the lock.
+        // No code that holds the lock panics.
         let mut ages = self.ages.lock().unwrap_or_else(PoisonError::into_inner);
         ages.ageing.inserts = self.inserts.0.load(Ordering::SeqCst);
         ages

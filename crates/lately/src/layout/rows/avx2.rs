@@ -1,6 +1,7 @@
-//! Rows with AVX2: a row is two, four or eight vectors, and everything is done to all their parts at once.
+//! Rows with AVX2: a row is two, four or eight vectors, and each instruction processes all parts of a vector
+//! at once.
 //!
-//! The same bits as `portable`; a test compares them.
+//! Gives the same bits as `portable`; a test compares them.
 #![allow(unsafe_code)]
 
 use core::arch::x86_64::{
@@ -55,8 +56,8 @@ fn pattern<const WORDS: usize>(item: u64, vector: usize) -> __m256i {
     let nibble = _mm_set1_epi8(15);
     let (even, odd) = (_mm_and_si128(hash, nibble), _mm_and_si128(_mm_srli_epi16::<4>(hash), nibble));
     let bit = _mm256_cvtepu8_epi16(_mm_unpacklo_epi8(even, odd));
-    // A table look-up turns 0..8 into one bit of a byte and 8..16 into none; the upper byte looks up the bit with its
-    // 8 flipped, so exactly one of the two gets the bit.
+    // A table lookup turns 0..8 into one bit of a byte, and 8..16 into zero. The upper byte looks up the
+    // number with its 8 flipped, so exactly one of the two bytes gets the bit.
     let flipped = _mm256_xor_si256(_mm256_slli_epi16::<8>(bit), _mm256_set1_epi16(0x0800));
     #[rustfmt::skip]
     let one_bit = _mm256_setr_epi8(
@@ -74,7 +75,7 @@ fn compare<const WORDS: usize>(row: __m256i, pattern: __m256i) -> __m256i {
     if is_wide::<WORDS>() { _mm256_cmpeq_epi32(common, pattern) } else { _mm256_cmpeq_epi16(common, pattern) }
 }
 
-/// A bit for each part, from [`compare`]'s vectors.
+/// Returns a bit for each part, from the vectors of [`compare`].
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn gather<const WORDS: usize>(compared: impl Fn(usize) -> __m256i) -> u64 {
@@ -95,7 +96,7 @@ fn gather<const WORDS: usize>(compared: impl Fn(usize) -> __m256i) -> u64 {
     matching
 }
 
-/// Writes one vector of an item into its row, and clears what has begun a new life.
+/// Writes one vector of an item into its row, and clears recycled segments.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn write<const WORDS: usize>(
@@ -111,14 +112,14 @@ fn write<const WORDS: usize>(
     let kept = _mm256_and_si256(load(row, vector), keep);
     let written = _mm256_or_si256(kept, _mm256_and_si256(pattern, load(&now.turn.active, vector)));
     let is_last = vector == WORDS / VECTOR - 1;
-    // By a vector: out of this one, into a word and back would take longer than all the rest.
+    // Uses a vector: extracting a word and inserting it again would take longer than everything else here.
     let stamp = u64::from(now.stamp.bits()).cast_signed() << 48;
     let stamped = if is_last { _mm256_or_si256(written, _mm256_set_epi64x(stamp, 0, 0, 0)) } else { written };
     store(row, vector, stamped);
 }
 
-/// The operations must end up in the loop that calls them, which a function with a target feature cannot be made to;
-/// so they have none, and the proof that the instructions are there instead.
+/// The operations must be inlined into the loop that calls them, which cannot be forced for a function with a
+/// target feature. So they have none; instead they have the proof that the machine has the instructions.
 impl Kernel for Avx2 {
     type Loaded<'a, const WORDS: usize> = Moment<'a, WORDS>;
 
@@ -135,7 +136,7 @@ impl Kernel for Avx2 {
         last: u64,
         now: &Moment<'_, WORDS>,
     ) -> bool {
-        // SAFETY: `self` is proof that the instructions are there.
+        // SAFETY: `self` is proof that the machine has these instructions.
         let matching = unsafe {
             gather::<WORDS>(|vector| compare::<WORDS>(load(row, vector), pattern::<WORDS>(item, vector)))
         };
@@ -150,7 +151,7 @@ impl Kernel for Avx2 {
         last: u64,
         now: &Moment<'_, WORDS>,
     ) -> bool {
-        // SAFETY: `self` is proof that the instructions are there.
+        // SAFETY: `self` is proof that the machine has these instructions.
         let matching = unsafe {
             let mut compared = [_mm256_set1_epi16(0); 8];
             for (vector, compared) in compared.iter_mut().enumerate().take(WORDS / VECTOR) {
@@ -174,7 +175,7 @@ impl Kernel for Avx2 {
     fn load<const WORDS: usize>(self, row: &[AtomicU64; WORDS], _last: u64) -> [u64; WORDS] {
         let mut words = [0; WORDS];
         for vector in 0..WORDS / VECTOR {
-            // SAFETY: `self` is proof that the instructions are there.
+            // SAFETY: `self` is proof that the machine has these instructions.
             unsafe { store(&mut words, vector, load_shared(row, vector)) };
         }
         words
@@ -184,7 +185,7 @@ impl Kernel for Avx2 {
     #[inline(always)]
     fn load_just_claimed<const WORDS: usize>(self, row: &[AtomicU64; WORDS], last: u64) -> [u64; WORDS] {
         let mut words = [0; WORDS];
-        // SAFETY: `self` is proof that the instructions are there.
+        // SAFETY: `self` is proof that the machine has these instructions.
         unsafe {
             for vector in 0..WORDS / VECTOR - 1 {
                 store(&mut words, vector, load_shared(row, vector));
@@ -199,7 +200,7 @@ impl Kernel for Avx2 {
     fn store<const WORDS: usize>(self, row: &[AtomicU64; WORDS], words: &[u64; WORDS]) {
         let last = WORDS / VECTOR - 1;
         for vector in 0..last {
-            // SAFETY: `self` is proof that the instructions are there.
+            // SAFETY: `self` is proof that the machine has these instructions.
             unsafe { store_shared(row, vector, load(words, vector)) };
         }
         // SAFETY: as above.
@@ -207,16 +208,17 @@ impl Kernel for Avx2 {
     }
 }
 
-/// Four words that other threads may be writing.
+/// Loads four words that other threads may be writing.
 #[cfg(not(loom))]
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 pub(super) fn load_shared(row: &[AtomicU64], vector: usize) -> __m256i {
     let four: &[AtomicU64] = &row[vector * VECTOR..][..VECTOR];
     let loaded;
-    // SAFETY: the slice has the 32 bytes that are read. What comes before this in the program is read before them: x86 loads
-    // in order, and assembly that reads memory is not moved across an acquiring load. No word need be read as a whole: what a
-    // writer is to keep is in the word before and in the word after, bit by bit (`shared`).
+    // SAFETY: the slice has the 32 bytes that are read. Loads that precede this one in the program happen
+    // before it: x86 loads in order, and the compiler does not move assembly that reads memory across an
+    // acquire load. No word needs to be read atomically: every bit that a writer must keep is set both in the
+    // word before its store and in the word after it (`shared`).
     unsafe {
         asm!(
             "vmovdqu {four}, [{from}]",
@@ -228,7 +230,7 @@ pub(super) fn load_shared(row: &[AtomicU64], vector: usize) -> __m256i {
     loaded
 }
 
-/// The last four words of a row, the very last as the claim found it.
+/// Loads the last four words of a row, with the very last one as the claim found it.
 #[cfg(not(loom))]
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
@@ -252,22 +254,22 @@ pub(super) fn load_last_just_claimed<const WORDS: usize>(row: &[AtomicU64; WORDS
     loaded
 }
 
-/// Four words that other threads may be reading.
+/// Stores four words that other threads may be reading.
 #[cfg(not(loom))]
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 pub(super) fn store_shared(row: &[AtomicU64], vector: usize, words: __m256i) {
     let four: &[AtomicU64] = &row[vector * VECTOR..][..VECTOR];
-    // SAFETY: the slice has the 32 bytes that are written, through `UnsafeCell`s. Only who has claimed the row writes them; readers
-    // need none of the words as a whole, see `load_shared`.
+    // SAFETY: the slice has the 32 bytes that are written, through `UnsafeCell`s. Only the thread that has
+    // claimed the row writes them. Readers need no word to be written atomically, see `load_shared`.
     unsafe {
         asm!("vmovdqu [{}], {}", in(reg) four.as_ptr(), in(ymm_reg) words, options(nostack, preserves_flags));
     }
 }
 
-/// The last four words of a row, the very last by itself: x86 makes stores visible in order, and an aligned word all at once, so
-/// whoever sees the end of the claim, and the stamp, sees all that was stored before. Nothing is promised of the order within
-/// one store of several words.
+/// Stores the last four words of a row, the very last one separately. x86 makes stores visible in order, and
+/// an aligned word at once. So a thread that sees the end of the claim and the stamp also sees everything
+/// that was stored before. The order within one store of several words is not guaranteed.
 #[cfg(not(loom))]
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
@@ -288,7 +290,7 @@ pub(super) fn store_last_shared<const WORDS: usize>(row: &[AtomicU64; WORDS], wo
     }
 }
 
-/// Asks for the cache lines of something that will be needed soon.
+/// Prefetches the cache lines of a value that will be needed soon.
 #[inline]
 pub(super) fn prefetch<T>(target: &T) {
     for line in lines_of(target) {
@@ -297,7 +299,7 @@ pub(super) fn prefetch<T>(target: &T) {
     }
 }
 
-/// The addresses of the cache lines of something that begins with one.
+/// The addresses of the cache lines of a value that begins at a cache line.
 #[inline]
 pub(super) fn lines_of<T>(target: &T) -> impl Iterator<Item = *const u8> {
     let start = core::ptr::from_ref(target).cast::<u8>();

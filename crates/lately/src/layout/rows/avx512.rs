@@ -1,6 +1,6 @@
 //! Rows with AVX-512: a cache line is one vector, and a comparison gives a bit for each of its parts at once.
 //!
-//! The same bits as `portable`; a test compares them.
+//! Gives the same bits as `portable`; a test compares them.
 #![allow(unsafe_code)]
 
 use core::arch::asm;
@@ -46,14 +46,15 @@ fn store(words: &mut [u64], vector: usize, value: __m512i) {
     unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), value) }
 }
 
-/// A [`Moment`] in registers, which a loop need not read again after every row it writes.
+/// A [`Moment`] in registers, so that a loop need not read it again after every row it writes.
 pub(crate) struct LoadedMoment<'a, const WORDS: usize> {
     moment: Moment<'a, WORDS>,
-    /// The lines of the `Turn`; of `ages` and `active` as many as a row has, and then again from the first.
+    /// The cache lines of the `Turn`. For `ages` and `active`, the lines of a row, repeated if a row has
+    /// fewer.
     ages: [__m512i; MOST_VECTORS],
     active: [__m512i; MOST_VECTORS],
     runs: [__m512i; 2],
-    /// A row's last line, with the stamp and nothing else.
+    /// The last line of a row, with only the stamp set.
     stamp: __m512i,
 }
 
@@ -86,13 +87,13 @@ fn pattern<const WORDS: usize>(item: u64, vector: usize) -> __m512i {
         let bit = _mm512_and_si512(bytes, _mm512_set1_epi32(31));
         return _mm512_sllv_epi32(_mm512_set1_epi32(1), bit);
     }
-    // A byte's two four-bit numbers are for neighbouring parts of 16 bits.
+    // The two four-bit numbers of a byte belong to neighbouring parts of 16 bits.
     let nibbles = _mm512_set1_epi32(0x000f_000f);
     let bit = _mm512_ternarylogic_epi64::<OR_THEN_AND>(bytes, _mm512_slli_epi32::<12>(bytes), nibbles);
     _mm512_sllv_epi16(_mm512_set1_epi16(1), bit)
 }
 
-/// The parts of a vector that mean something in a row so far behind, in the mask of a comparison.
+/// The live parts of a vector, as the mask of a comparison; `last` tells how far the row is behind.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
 fn live<const WORDS: usize>(vector: usize, last: u64, now: &LoadedMoment<'_, WORDS>) -> u32 {
@@ -106,7 +107,7 @@ fn live<const WORDS: usize>(vector: usize, last: u64, now: &LoadedMoment<'_, WOR
 #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
 fn compare<const WORDS: usize>(row: __m512i, pattern: __m512i, live: u32, vector: usize) -> u64 {
     if is_wide::<WORDS>() {
-        // Of the two bits for each wide part.
+        // Take one of the two bits for each wide part.
         let live = _pext_u32(live, 0x5555_5555) as u16;
         u64::from(_mm512_mask_test_epi32_mask(live, row, pattern)) << (vector * 16)
     } else {
@@ -114,7 +115,8 @@ fn compare<const WORDS: usize>(row: __m512i, pattern: __m512i, live: u32, vector
     }
 }
 
-/// `Turn::reports`; where parts are few, by comparing with every run there may be: none of its parts is missing.
+/// The same as `Turn::reports`. If parts are few, it compares with every possible run: a run is found if none
+/// of its parts is missing.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
 fn reports<const WORDS: usize>(matching: u64, now: &LoadedMoment<'_, WORDS>) -> bool {
@@ -126,7 +128,7 @@ fn reports<const WORDS: usize>(matching: u64, now: &LoadedMoment<'_, WORDS>) -> 
     found | more != 0
 }
 
-/// One vector of a row with an item written into it, and without what has begun a new life.
+/// Returns one vector of a row with an item written into it, and with recycled segments cleared.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
 fn written<const WORDS: usize>(
@@ -147,13 +149,13 @@ fn written<const WORDS: usize>(
     _mm512_ternarylogic_epi64::<OR_BOTH>(kept, pattern, now.active[vector])
 }
 
-/// See `avx2`: no target features here, so that all ends up in the loop that calls it.
+/// See `avx2`: no target features here, so that everything is inlined into the calling loop.
 impl Kernel for Avx512 {
     type Loaded<'a, const WORDS: usize> = LoadedMoment<'a, WORDS>;
 
     #[inline(always)]
     fn loaded<const WORDS: usize>(self, moment: Moment<'_, WORDS>) -> LoadedMoment<'_, WORDS> {
-        // SAFETY: `self` is proof that the instructions are there.
+        // SAFETY: `self` is proof that the machine has these instructions.
         unsafe { LoadedMoment::new(moment) }
     }
 
@@ -167,7 +169,7 @@ impl Kernel for Avx512 {
     ) -> bool {
         let mut matching = 0;
         for vector in 0..WORDS / VECTOR {
-            // SAFETY: `self` is proof that the instructions are there.
+            // SAFETY: `self` is proof that the machine has these instructions.
             matching |= unsafe {
                 let live = live(vector, last, now);
                 compare::<WORDS>(load(row, vector), pattern::<WORDS>(item, vector), live, vector)
@@ -187,7 +189,7 @@ impl Kernel for Avx512 {
     ) -> bool {
         let mut matching = 0;
         for vector in 0..WORDS / VECTOR {
-            // SAFETY: `self` is proof that the instructions are there.
+            // SAFETY: `self` is proof that the machine has these instructions.
             unsafe {
                 let (before, pattern) = (load(row, vector), pattern::<WORDS>(item, vector));
                 let live = live(vector, last, now);
@@ -204,8 +206,8 @@ impl Kernel for Avx512 {
         avx2::prefetch(target);
     }
 
-    /// For this core alone: a claim would have to ask the others otherwise. Older processors, with AVX2 alone, may do nothing
-    /// here.
+    /// Fetches the lines for exclusive use by this core; otherwise a claim would have to request that from
+    /// the other cores. Older processors, which have only AVX2, may ignore this instruction.
     #[inline(always)]
     fn prefetch_to_write<T>(self, target: &T) {
         for line in avx2::lines_of(target) {
@@ -220,7 +222,7 @@ impl Kernel for Avx512 {
     fn load<const WORDS: usize>(self, row: &[AtomicU64; WORDS], _last: u64) -> [u64; WORDS] {
         let mut words = [0; WORDS];
         for vector in 0..WORDS / VECTOR {
-            // SAFETY: `self` is proof that the instructions are there.
+            // SAFETY: `self` is proof that the machine has these instructions.
             unsafe { store(&mut words, vector, load_shared(row, vector)) };
         }
         words
@@ -231,7 +233,7 @@ impl Kernel for Avx512 {
     fn load_just_claimed<const WORDS: usize>(self, row: &[AtomicU64; WORDS], last: u64) -> [u64; WORDS] {
         let mut words = [0; WORDS];
         let last_vector = WORDS / VECTOR - 1;
-        // SAFETY: `self` is proof that the instructions are there.
+        // SAFETY: `self` is proof that the machine has these instructions.
         unsafe {
             for vector in 0..last_vector {
                 store(&mut words, vector, load_shared(row, vector));
@@ -248,7 +250,7 @@ impl Kernel for Avx512 {
     fn store<const WORDS: usize>(self, row: &[AtomicU64; WORDS], words: &[u64; WORDS]) {
         let last = WORDS / VECTOR - 1;
         for vector in 0..last {
-            // SAFETY: `self` is proof that the instructions are there.
+            // SAFETY: `self` is proof that the machine has these instructions.
             unsafe { store_shared(row, vector, load(words, vector)) };
         }
         // SAFETY: as above.
@@ -256,7 +258,7 @@ impl Kernel for Avx512 {
     }
 }
 
-/// A line that other threads may be writing; see `avx2`.
+/// Loads a cache line that other threads may be writing; see `avx2`.
 #[cfg(not(loom))]
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
@@ -275,7 +277,7 @@ fn load_shared(row: &[AtomicU64], vector: usize) -> __m512i {
     loaded
 }
 
-/// A line that other threads may be reading; see `avx2`.
+/// Stores a cache line that other threads may be reading; see `avx2`.
 #[cfg(not(loom))]
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
@@ -287,8 +289,8 @@ fn store_shared(row: &[AtomicU64], vector: usize, words: __m512i) {
     }
 }
 
-/// The last line of a row, the very last word by itself; see `avx2`. The fourth word is stored twice: two stores of four words
-/// reach to the seventh.
+/// Stores the last line of a row, the very last word separately; see `avx2`. The fourth word is stored twice:
+/// two stores of four words end at the seventh.
 #[cfg(not(loom))]
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
@@ -297,7 +299,8 @@ fn store_last_shared<const WORDS: usize>(row: &[AtomicU64; WORDS], words: __m512
     let first = _mm512_castsi512_si256(words);
     let next = _mm512_castsi512_si256(_mm512_alignr_epi64::<3>(words, words));
     let last = _mm512_extracti32x4_epi32::<3>(words);
-    // SAFETY: as in `store_shared`. These instructions know the lower half of the registers only, which their classes say.
+    // SAFETY: as in `store_shared`. These instructions can address only the lower half of the registers, and
+    // the register classes are limited to that half.
     unsafe {
         asm!(
             "vmovdqu [{to}], {first}",

@@ -1,23 +1,24 @@
-//! Rows (ours): all segments of an item lie side by side in one row of one, two or four cache lines, so an insert, a
-//! hit and a miss each touch one row, whatever k and l are.
+//! Rows (ours): all segments of an item lie side by side in one row of one, two or four cache lines, so an
+//! insert, a hit and a miss each touch one row, for any k and l.
 //!
 //! ```text
 //! words:  | row 0 | row 1 | ...            a row: 64, 128 or 256 bytes
 //! row:    | segment at ring position 0 | segment at ring position 1 | ... | unused | stamp: 15 bits | claim: 1 bit |
 //! segment:| part 0 | part 1 | ...          a part: 16 bits, in rows of 256 bytes 32
 //! ```
-//! An item picks one row, and in that row sets one bit in each part of the k newest segments. A query computes which
-//! parts match, turns them into the order of ages, and looks for k * b ones in a row that begin where a segment does.
+//! An item picks one row, and sets one bit there in each part of the k newest segments. A query computes
+//! which parts match, rotates them into the order of ages, and looks for k * b consecutive ones that begin at
+//! the start of a segment.
 //!
 //! # Ageing by stamps
 //!
-//! A shift does not touch the rows. Each row's stamp says in which generation it was last written; d generations later
-//! the segments of ages 0 to d - 1 have begun a new life, which in this row is still empty, though their old bits stand
-//! there. A query leaves them out, an insert clears them.
+//! A shift does not touch the rows. Each row's stamp tells in which generation the row was last written. d
+//! generations later, the segments of ages 0 to d - 1 have been recycled: in this row they count as empty,
+//! although their old bits are still there. A query ignores these bits, an insert clears them.
 //!
-//! Stamps are the generation modulo 2^15. So that d cannot be mistaken, every shift brings the next
-//! ceil(rows / 2^14) rows up to date, in turn. Any row is thereby visited at least once in 2^14 + 1 shifts, so
-//! d <= 2^14 + 1 < 2^15 always, and the difference of stamps is the true one.
+//! A stamp is the generation modulo 2^15. To make d unambiguous, every shift brings the next ceil(rows /
+//! 2^14) rows up to date, in turn. So every row is visited at least once in 2^14 + 1 shifts, d <= 2^14 + 1 <
+//! 2^15 always holds, and the difference of stamps is the true one.
 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 pub(super) mod avx2;
@@ -43,7 +44,7 @@ use crate::shape::RowShape;
 pub(crate) use shared::SharedRows;
 pub(crate) use turn::{Moment, Stamp, Turn};
 
-/// A row is visited at least once in so many shifts (and one).
+/// A row is visited at least once in this many shifts, plus one.
 const SHIFTS_PER_ROUND: u64 = 1 << 14;
 
 /// Rows of `WORDS` words.
@@ -54,7 +55,7 @@ pub(crate) struct Rows<const WORDS: usize> {
     words: AlignedWords,
 }
 
-/// What changes at a shift.
+/// The state that changes at a shift.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Now<const WORDS: usize> {
     turn: Turn<WORDS>,
@@ -74,7 +75,11 @@ impl<const WORDS: usize> Now<WORDS> {
 
 impl<const WORDS: usize> Rows<WORDS> {
     pub(super) fn new(shape: RowShape, words: AlignedWords, ring: &Ring) -> Self {
-        debug_assert!(words.len().is_multiple_of(WORDS), "{} words are no whole rows", words.len());
+        debug_assert!(
+            words.len().is_multiple_of(WORDS),
+            "{} words are not a whole number of rows",
+            words.len()
+        );
         Self { shape, now: Now::new(shape, ring), words }
     }
 
@@ -93,9 +98,10 @@ impl<const WORDS: usize> Rows<WORDS> {
         self.shape
     }
 
-    /// For a copy made while others wrote and so many shifts were made, the last to this ring. Stamps say what is empty in it; but
-    /// rows may have been copied before the housekeeping of those shifts came to them. Even if there was none: that of the
-    /// last shift before may have gone on.
+    /// Brings a copy up to date that was made while other threads wrote and made `shifts` shifts, the last
+    /// one to this ring. Stamps tell which segments are empty. But rows may have been copied before the
+    /// housekeeping of those shifts reached them. Even without a shift, the housekeeping of the previous one
+    /// may still have been running.
     #[cfg(feature = "std")]
     pub(crate) fn keep_house_after(&mut self, shifts: u32, ring: &Ring) {
         self.update().recycle_newest(ring);
@@ -110,7 +116,7 @@ impl<const WORDS: usize> Rows<WORDS> {
         self.words.as_rows()
     }
 
-    /// The fills of a row's parts at an age: none, if they are still to be cleared.
+    /// The fills of a row's parts at an age; zero if they are still to be cleared.
     fn part_fills(&self, row: &[u64; WORDS], ring: &Ring, age: Age) -> impl Iterator<Item = f64> {
         let is_live = age.0 >= self.now.moment().staleness(row[WORDS - 1]);
         let part_bits = u64::from(self.shape.part_bits());
@@ -127,7 +133,7 @@ impl<const WORDS: usize> Rows<WORDS> {
     }
 }
 
-/// The item's row.
+/// Returns the index of the item's row.
 #[inline(always)]
 pub(crate) fn row_of(item: u64, rows: usize) -> usize {
     reduce(item, rows as u64) as usize
@@ -241,8 +247,8 @@ impl<const WORDS: usize> Segments for Rows<WORDS> {
         self.mean_over_rows(sample, |row| self.part_fills(row, ring, age).product())
     }
 
-    /// A row's segments share its load, so a stranger's rate is the mean over rows, not a function of the segments'
-    /// means.
+    /// A row's segments share its load. So the rate for a never-inserted item is the mean over rows, not a
+    /// function of the segments' means.
     fn false_positive_rate(&self, ring: &Ring, shifts: u32, sample: Sample) -> f64 {
         self.mean_over_rows(sample, |row| {
             let match_probability = |age| self.part_fills(row, ring, age).product();
@@ -266,7 +272,7 @@ impl<const WORDS: usize> Segments for Rows<WORDS> {
         &mut self.words
     }
 
-    /// Only parts of segments, and the stamp, are ever written; nobody claims a row of a filter that is not shared.
+    /// Only the parts of segments and the stamp are ever written; rows are claimed only in shared filters.
     fn words_are_valid(&self, range: Range<usize>) -> bool {
         let used =
             u64::from(self.shape.part_bits()) * u64::from(self.shape.parts) * u64::from(self.shape.segments);

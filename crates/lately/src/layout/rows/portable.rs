@@ -1,10 +1,11 @@
-//! The reference: rows handled word by word, on any platform.
+//! The reference implementation: processes rows word by word, on any platform.
 
 use super::turn::Moment;
 use crate::hash::remix;
 
-/// The bits of an item, one in each part of a row; an insert takes those of the k newest segments, a query compares
-/// all. Every word has 16 bits of hash: four parts of 16 bits take four each, two of 32 bits take eight and use five.
+/// The bits of an item, one in each part of a row. An insert uses those of the k newest segments; a query
+/// compares all. Every word has 16 bits of hash: four parts of 16 bits take four each; two parts of 32 bits
+/// take eight each and use five.
 #[inline]
 pub(in crate::layout) fn pattern_word<const WORDS: usize>(item: u64, word: usize) -> u64 {
     let hash = remix(item, 1 + word as u64 / 4) >> (word % 4 * 16);
@@ -18,12 +19,12 @@ pub(in crate::layout) fn pattern_word<const WORDS: usize>(item: u64, word: usize
     }
 }
 
-/// Rows of four lines have parts of 32 bits, the others of 16.
+/// Rows of four cache lines have parts of 32 bits, the others of 16.
 pub(in crate::layout) const fn is_wide<const WORDS: usize>() -> bool {
     WORDS == 32
 }
 
-/// A bit for each part: does the item match there?
+/// Returns a bit for each part: is the item's bit set there?
 pub(in crate::layout) fn matching<const WORDS: usize>(row: &[u64; WORDS], item: u64) -> u64 {
     let (parts, part_bits) = if is_wide::<WORDS>() { (2, 32) } else { (4, 16) };
     let mut matching = 0;
@@ -46,7 +47,7 @@ pub(in crate::layout) fn contains<const WORDS: usize>(
     now.turn.reports(matching(row, item) & now.live(last))
 }
 
-/// Clears the segments that have begun a new life since the row was last written.
+/// Clears the segments that have been recycled since the row was last written.
 pub(super) fn refresh<const WORDS: usize>(row: &mut [u64; WORDS], last: u64, now: Moment<'_, WORDS>) {
     let staleness = u64::from(now.staleness(last));
     for (bits, ages) in row.iter_mut().zip(now.turn.ages) {

@@ -1,15 +1,17 @@
-//! Rows that threads share.
+//! Rows that many threads use.
 //!
-//! Who writes to a row claims it first, by setting the last bit of its last word; clears what has begun a new life, sets the
-//! item's bits, and stores the last word, with the stamp and without the claim, last. Others who want to write to the
-//! same row wait for that. So a row is cleared once before any new bit is set, no bit is lost, and of two threads that check and
-//! insert the same item the second finds it. The generation is read under the claim: the row cannot be ahead of it.
+//! A writer first claims a row, by setting the last bit of its last word. Then it clears recycled segments,
+//! sets the item's bits, and stores the words; the last word, with the stamp and without the claim, comes
+//! last. Other writers of the same row wait for that. So a row is cleared once before any new bit is set, no
+//! bit is lost, and if two threads check and insert the same item, the second one finds it. A writer reads
+//! the generation while it holds the claim, so the row cannot be ahead of that generation.
 //!
-//! Queries do not wait. They read the last word first, so the rest of the row is at least as new as its stamp: what a stamp
-//! declares cleared, they see cleared. Bits of items in the window are in the row whether somebody has claimed it or not,
-//! because a writer stores every word with the bits it is to keep. But a row that was written in a later generation than the
-//! query knows of looks like one that is long out of date, and words of it may be newer than its stamp; so a query that finds
-//! nothing asks whether the generation has moved, and if so looks again.
+//! Queries do not wait. They read the last word first, so the rest of the row is at least as new as its
+//! stamp: a segment that the stamp declares cleared is read as cleared. Bits of items in the window are in
+//! the row even while it is claimed, because a writer stores every word with the bits that must be kept. But
+//! a row that was written in a later generation than the query knows looks long out of date, and its words
+//! may be newer than its stamp. So a query that finds nothing checks whether the generation has moved, and if
+//! so looks again.
 
 use alloc::boxed::Box;
 
@@ -34,7 +36,7 @@ type ClaimedItems<'i, 'a, K, const WORDS: usize> =
 
 pub(crate) struct SharedRows<const WORDS: usize> {
     words: AtomicWords,
-    /// One for each position of the newest segment, so that a shift changes none.
+    /// One for each position of the newest segment, so that a shift changes none of them.
     turns: Box<[Turn<WORDS>]>,
 }
 
@@ -71,20 +73,22 @@ impl<'a, const WORDS: usize> SharedRowsRef<'a, WORDS> {
         Moment { turn, stamp: Stamp::of_generation(ring.generation()) }
     }
 
-    /// Asks for the generation again, for rows that are claimed already.
+    /// Reads the generation again, for rows that are already claimed.
     #[inline(always)]
     fn moment_now(&self, view: &mut View<'_>) -> Moment<'a, WORDS> {
         view.is_current();
         self.moment(&view.ring)
     }
 
-    /// Claims rows from that of the first item on, up to one that another thread or an earlier item has. Returns those items, the
-    /// others, and a moment at which the rows are claimed; `None` if there are no items.
+    /// Claims the rows of the items in order, up to the first row that another thread or an earlier item
+    /// holds. Returns the items whose rows are claimed, the other items, and a moment at which the rows are
+    /// claimed; `None` if there are no items.
     ///
-    /// A claim waits until all that comes before it is done, and what comes after waits for the claim; claims that follow each
-    /// other wait for that once.
+    /// A claim waits until all earlier memory accesses are done, and later ones wait for the claim.
+    /// Consecutive claims wait for that only once.
     ///
-    /// Who waits for a row has no other in hand, so no two threads wait for each other; nor does anybody wait for itself.
+    /// A thread that waits for a row holds no other row, so no two threads wait for each other, and no thread
+    /// waits for itself.
     #[inline(always)]
     fn claim_next<'i, K: Kernel>(
         &self,
@@ -108,20 +112,20 @@ struct Held<'a, const WORDS: usize> {
 }
 
 impl<'a, const WORDS: usize> Held<'a, WORDS> {
-    /// Right after the claim, which found this last word.
+    /// For use right after the claim, which found this last word.
     #[inline(always)]
     fn just_claimed<K: Kernel>(kernel: K, row: &'a SharedRow<WORDS>, last: u64) -> Self {
         Self { row, words: kernel.load_just_claimed(row, last), last }
     }
 
-    /// Some time after it.
+    /// For use some time after the claim.
     #[inline(always)]
     fn claimed<K: Kernel>(kernel: K, row: &'a SharedRow<WORDS>) -> Self {
         let last = row[WORDS - 1].load(Ordering::Relaxed);
         Self { row, words: kernel.load(row, last), last }
     }
 
-    /// Inserts an item, and lets go of the row, which was claimed already at this moment.
+    /// Inserts an item and releases the row, which was already claimed at the moment `now`.
     #[inline(always)]
     fn check_and_insert<K: Kernel>(mut self, kernel: K, item: u64, now: &K::Loaded<'_, WORDS>) -> bool {
         let seen = kernel.check_and_insert(&mut self.words, item, self.last, now);
@@ -130,7 +134,7 @@ impl<'a, const WORDS: usize> Held<'a, WORDS> {
     }
 }
 
-/// Claims a row by its last word, and returns that, if nobody else has it.
+/// Claims a row by its last word and returns that word, if no other thread holds the row.
 #[inline(always)]
 fn try_claim<const WORDS: usize>(row: &SharedRow<WORDS>) -> Option<u64> {
     let last = &row[WORDS - 1];
@@ -140,7 +144,7 @@ fn try_claim<const WORDS: usize>(row: &SharedRow<WORDS>) -> Option<u64> {
         .then_some(found)
 }
 
-/// Claims a row as soon as nobody else has it.
+/// Claims a row as soon as no other thread holds it.
 #[inline(always)]
 fn claim<const WORDS: usize>(row: &SharedRow<WORDS>) -> u64 {
     try_claim(row).unwrap_or_else(|| wait_to_claim(row))
@@ -152,13 +156,14 @@ fn wait_to_claim<const WORDS: usize>(row: &SharedRow<WORDS>) -> u64 {
     wait_for(|| try_claim(row))
 }
 
-/// The row, with its last word as it was read before.
+/// Returns the row, with its last word as it was read before.
 #[inline(always)]
 pub(crate) fn load<const WORDS: usize>(row: &SharedRow<WORDS>, last: u64) -> [u64; WORDS] {
     core::array::from_fn(|word| if word == WORDS - 1 { last } else { row[word].load(Ordering::Acquire) })
 }
 
-/// A row, its last word stored last: it ends the claim. Whoever sees any of the words sees the generation it was written in.
+/// Stores a row, its last word last, which ends the claim. A thread that sees any of the words also sees the
+/// generation in which it was written.
 #[inline(always)]
 pub(crate) fn store<const WORDS: usize>(row: &SharedRow<WORDS>, words: &[u64; WORDS]) {
     fence(Ordering::Release);
@@ -254,7 +259,7 @@ impl<'a, const WORDS: usize> SharedSegments for SharedRowsRef<'a, WORDS> {
         now.turn.segment_matches(portable::matching(&load(row, last), item) & now.live(last), age)
     }
 
-    /// Stamps say what is empty.
+    /// Stamps tell which segments are empty.
     fn empty_newest(&self, _next: &Ring) {}
 
     fn keep_house(&self, view: &mut View<'_>) {
@@ -267,7 +272,7 @@ impl<'a, const WORDS: usize> SharedSegments for SharedRowsRef<'a, WORDS> {
         }
     }
 
-    /// The last word is read first, as in a query: no word of the copy is older than its stamp.
+    /// Reads the last word first, like a query: no word of the copy is older than its stamp.
     fn copy_to(&self, words: &mut [u64]) {
         for (row, copy) in self.rows.iter().zip(words.as_chunks_mut::<WORDS>().0) {
             *copy = load(row, row[WORDS - 1].load(Ordering::Acquire) & !CLAIM);

@@ -54,10 +54,11 @@ fn shapes() -> Vec<(Ring, RowShape)> {
         .to_vec()
 }
 
-/// A row as many generations behind as stamps can count: in one of ones all matches that is not left out, claims and unused
-/// bits too, and only as long as k segments are live is anything reported.
+/// Rows that are behind by every number of generations that stamps can count. In a row of ones, everything
+/// matches that is not ignored, including claims and unused bits. An item is reported only as long as k
+/// segments are live.
 #[test]
-fn every_kernel_leaves_out_what_has_begun_a_new_life_at_every_staleness() {
+fn every_kernel_ignores_recycled_segments_at_every_staleness() {
     fn check<const WORDS: usize>(kernel: impl Kernel, shape: RowShape, ring: &Ring) {
         let turn: Turn<WORDS> = Turn::new(shape, ring);
         let moment = Moment { turn: &turn, stamp: Stamp::of_generation(ring.generation()) };
@@ -132,7 +133,7 @@ fn vectors_give_the_same_bits_and_answers_as_the_reference() {
                 }
             }
             assert!(fast == reference, "{shape:?} step {step}");
-            // Rows fall behind by some generations, until housekeeping comes to them.
+            // Rows fall behind by some generations, until housekeeping reaches them.
             let shifts = if step % 500 == 0 { 70 } else { u64::from(step % 11 == 0) };
             for _ in 0..shifts {
                 ring.advance_generation();
@@ -155,16 +156,16 @@ fn vectors_give_the_same_bits_and_answers_as_the_reference() {
     Avx512::detect().into_iter().for_each(compare_all);
 }
 
-/// The specification: what a row holds is what was inserted in the generations its segments have lived.
+/// The specification: a row holds exactly the items inserted since its segments were last recycled.
 #[test]
-fn stamps_stand_for_clearing_at_every_staleness_and_across_the_wrap() {
+fn stamps_replace_clearing_at_every_staleness_and_across_the_wrap() {
     for (ring, shape) in shapes().into_iter().filter(|(_, shape)| shape.row_bytes == 64) {
         let (k, l) = (ring.required_matches(), ring.window_generations());
         for first_generation in [0, (1 << 15) - 5, (1 << 15) - 1, (1 << 32) - 3] {
             for behind in 0..=2 * (k + l) {
                 let mut ring = Ring::at_generation(k, l, first_generation);
                 let mut rows: Rows<8> = rows(shape, 1_000, &ring);
-                // All rows are written in this generation, so stamps are right whatever it is.
+                // All rows are written in this generation, so their stamps are right for any generation.
                 rows.words.as_chunks_mut::<8>().0.iter_mut().for_each(|row| refresh(row, rows.now.moment()));
                 let item = remix(7, behind.into());
                 insert(&mut rows, Portable, item, &ring);
@@ -214,7 +215,7 @@ fn an_idle_row_is_never_mistaken_for_a_fresh_one_after_more_shifts_than_stamps_c
     for &item in &items {
         insert(&mut rows, Portable, item, &ring);
     }
-    // Past the wrap the old stamps would look fresh, had nothing visited the rows.
+    // Past the wrap, the old stamps would look fresh if nothing had visited the rows.
     for _ in 0..(1 << 15) + 3 {
         ring.advance_generation();
         rows.update().recycle_newest(&ring);
@@ -222,10 +223,10 @@ fn an_idle_row_is_never_mistaken_for_a_fresh_one_after_more_shifts_than_stamps_c
     assert!(items.iter().all(|&item| ring.ages().all(|age| !rows.matches(item, &ring, age))));
 }
 
-/// A copy of shared rows may have been made while the housekeeping of a shift had yet to come to some of them.
+/// A copy of shared rows may be made before the housekeeping of a shift reaches some of them.
 #[cfg(feature = "std")]
 #[test]
-fn a_copy_catches_up_with_housekeeping_that_it_overtook() {
+fn a_copy_makes_up_for_housekeeping_that_had_not_reached_its_rows() {
     let (mut ring, shape) = shapes().remove(0);
     for shifts in [0, 3] {
         // In each round of housekeeping a row is visited once, after exactly 2^14 shifts.
@@ -249,7 +250,7 @@ fn a_copy_catches_up_with_housekeeping_that_it_overtook() {
     }
 }
 
-/// What is to be cleared counts as cleared, at every staleness.
+/// Bits that are still to be cleared count as cleared, at every staleness.
 #[test]
 fn statistics_see_a_stale_row_as_if_it_were_refreshed() {
     for (mut ring, shape) in shapes().into_iter().filter(|(_, shape)| shape.row_bytes == 64) {

@@ -1,18 +1,18 @@
-//! What all rows share in one generation: which part has which age.
+//! The state that all rows share in one generation: which part has which age.
 
 use crate::ring::{Age, Ring};
 use crate::shape::{MOST_PARTS_IN_ROW, RowShape};
 
 /// Doublings that reach a run of 63 parts.
 const STEPS: usize = 6;
-/// Doublings that reach a run of 16 parts, which is what most shapes need.
+/// Doublings that reach a run of 16 parts, enough for most shapes.
 const COMMON_STEPS: usize = 4;
 
-/// Parts in a row of one line, with the stamp's.
+/// Parts in a row of one cache line, including the part with the stamp.
 const MOST_PARTS_IN_LINE: usize = 32;
 
-/// When a row was last written: the generation, modulo 2^15. It lies in the upper bits of the row's last word, below the
-/// topmost bit, which is the claim of a thread that is writing to the row (`shared`).
+/// The generation in which a row was last written, modulo 2^15. It lies in the upper bits of the row's last
+/// word, below the topmost bit, which is the claim of a thread that is writing to the row (`shared`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp(u16);
 
@@ -23,42 +23,43 @@ impl Stamp {
         Self(generation as u16 & Self::MASK)
     }
 
-    /// From a row's last word.
+    /// Reads the stamp from a row's last word.
     #[inline]
     pub(crate) fn of_word(word: u64) -> Self {
         Self((word >> 48) as u16 & Self::MASK)
     }
 
-    /// As the upper 16 bits of a row's last word.
+    /// The upper 16 bits of a row's last word.
     #[inline]
     pub(crate) fn bits(self) -> u16 {
         self.0
     }
 
-    /// How many generations ago an older stamp was made.
+    /// Returns how many generations older `older` is.
     #[inline]
     pub(crate) fn since(self, older: Self) -> u32 {
         u32::from(self.0.wrapping_sub(older.0) & Self::MASK)
     }
 }
 
-/// The ages of a row's parts, while the ring stands as it does.
+/// The ages of a row's parts, for one position of the ring.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub(crate) struct Turn<const WORDS: usize> {
-    /// For every 16 bits of a row the age of their segment, as an `i16`; -1 where there is none.
+    /// For every 16 bits of a row, the age of their segment as an `i16`; -1 if they belong to no segment.
     pub(super) ages: [u64; WORDS],
-    /// All ones where the segment's age is below k: what an insert may write.
+    /// All ones where the segment's age is below k: the bits that an insert may write.
     pub(super) active: [u64; WORDS],
-    /// By how many generations a row is behind: the parts, by place, of the segments that mean something in it. The others
-    /// have begun a new life, or are the stamp or unused bits, which may look like a match.
+    /// Indexed by how many generations a row is behind: the live parts, by place. These belong to segments
+    /// that have not been recycled since the row was written. The other parts belong to recycled segments, or
+    /// are the stamp or unused bits, which may look like a match.
     live: [u64; MOST_PARTS_IN_ROW + 1],
-    /// The parts, by place, of each run that is reported, where a row has no more than 32 parts: two to a word. All ones where
-    /// there is no run: no row has them, for the last part is the stamp's.
+    /// Only for rows of at most 32 parts: the parts, by place, of each run that is reported, two runs per
+    /// word. Unused entries are all ones; no row matches them, because the last part holds the stamp.
     pub(super) runs: [u64; MOST_PARTS_IN_LINE / 2],
     segments: u32,
     parts: u32,
-    /// The newest segment's first part, and all parts that are not before it.
+    /// The first part of the newest segment, and the number of parts from there on.
     newest_part: u32,
     parts_from_newest: u32,
     /// The first parts of the segments at which a run of k may begin: ages 0 to l.
@@ -112,28 +113,28 @@ impl<const WORDS: usize> Turn<WORDS> {
         }
     }
 
-    /// The parts, by place, that mean something in a row so many generations behind.
+    /// The live parts, by place, of a row that is `staleness` generations behind.
     #[inline]
     fn live(&self, staleness: u32) -> u64 {
         self.live[staleness.min(self.segments) as usize % self.live.len()]
     }
 
-    /// Matching live parts, by place in the row, as matching parts by age. Bits from (k + l) * b on mean nothing.
+    /// Converts matching live parts from place in the row to age. Bits from (k + l) * b on have no meaning.
     #[inline]
     fn by_age(&self, matching: u64) -> u64 {
         matching >> self.newest_part | matching << self.parts_from_newest
     }
 
-    /// The reverse of [`by_age`](Self::by_age), of bits below (k + l) * b.
+    /// The inverse of [`by_age`](Self::by_age), for bits below (k + l) * b.
     fn by_place(&self, by_age: u64) -> u64 {
         (by_age << self.newest_part | by_age >> self.parts_from_newest) & low_bits(self.segments * self.parts)
     }
 
-    /// Whether k consecutive segments match, given the live parts that do: k * b ones in a row, the first of them the first
-    /// part of a segment.
+    /// Returns true if k consecutive segments match, given the matching live parts: k * b consecutive ones,
+    /// the first of which is the first part of a segment.
     ///
-    /// After `x &= x >> s` a one stands where a run of s + 1 began; doubling s gets to any length in few steps. A run
-    /// that begins at age l ends with the last part there is.
+    /// After `x &= x >> s`, a one marks the start of a run of s + 1; doubling s reaches any length in a few
+    /// steps. A run that begins at age l ends with the last part.
     #[inline]
     pub(super) fn reports(&self, matching: u64) -> bool {
         let mut runs = self.by_age(matching);
@@ -149,14 +150,14 @@ impl<const WORDS: usize> Turn<WORDS> {
         runs & self.starts != 0
     }
 
-    /// Whether all parts of the segment of this age match.
+    /// Returns true if all parts of the segment of this age match.
     pub(super) fn segment_matches(&self, matching: u64, age: Age) -> bool {
         let segment = low_bits(self.parts) << (age.0 * self.parts);
         self.by_age(matching) & segment == segment
     }
 }
 
-/// The turn of the ring, and the stamp of the generation.
+/// A position of the ring, and the stamp of the generation.
 #[derive(Clone, Copy)]
 pub(crate) struct Moment<'a, const WORDS: usize> {
     pub(crate) turn: &'a Turn<WORDS>,
@@ -164,30 +165,31 @@ pub(crate) struct Moment<'a, const WORDS: usize> {
 }
 
 impl<const WORDS: usize> Moment<'_, WORDS> {
-    /// How many generations a row is behind, by its last word.
+    /// Returns how many generations a row is behind, from its last word.
     #[inline]
     pub(super) fn staleness(self, last: u64) -> u32 {
         self.stamp.since(Stamp::of_word(last))
     }
 
-    /// The parts, by place, that mean something in a row, by its last word.
+    /// Returns the live parts of a row, by place, from its last word.
     #[inline]
     pub(super) fn live(self, last: u64) -> u64 {
         self.turn.live(self.staleness(last))
     }
 }
 
-/// Whether a row's parts fit 32 bits.
+/// Returns true if a bit for each part of a row fits into 32 bits.
 pub(super) const fn has_few_parts<const WORDS: usize>() -> bool {
     WORDS == 8
 }
 
-/// So many ones, fewer than 64.
+/// Returns a word with the lowest `ones` bits set; `ones` is less than 64.
 fn low_bits(ones: u32) -> u64 {
     (1 << ones) - 1
 }
 
-/// Shifts whose sum is `run - 1`, each at most one more than the sum of those before it; zeros at the end do nothing.
+/// Returns shifts whose sum is `run - 1`, each at most one more than the sum of those before it. Zeros at the
+/// end have no effect.
 fn steps_to(run: u32) -> [u8; STEPS] {
     let mut reached = 1;
     core::array::from_fn(|_| {
