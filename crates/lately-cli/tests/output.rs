@@ -148,7 +148,7 @@ fn a_state_that_does_not_fit_is_told_and_the_saved_one_stays() {
     // A limit on the size of files, with its signal ignored, is a disk that is full after 4 KiB.
     let script =
         format!("trap '' XFSZ; ulimit -f 8; exec {} {line} --checkpoint 1ms", env!("CARGO_BIN_EXE_lately"));
-    let mut child = spawn(std::process::Command::new("sh").args(["-c", &script]));
+    let mut child = spawn(common::program("/bin/sh").args(["-c", &script]));
     feed(&mut child, b"more\n");
     common::expect(&mut child, b"more\n");
     // A failed checkpoint is told of, and the stream goes on.
@@ -175,8 +175,14 @@ fn a_progress_bar_is_for_a_terminal_and_a_known_end() {
         unlockpt(&control).unwrap();
         let name = ptsname(&control, Vec::new()).unwrap();
         let terminal = OpenOptions::new().read(true).write(true).open(name.to_str().unwrap()).unwrap();
-        let mut child =
-            lately(words(arguments)).stdin(stdin).stdout(Stdio::null()).stderr(terminal).spawn().unwrap();
+        // Without TERM, the terminal counts as one that cannot draw a bar.
+        let mut child = lately(words(arguments))
+            .env("TERM", "xterm")
+            .stdin(stdin)
+            .stdout(Stdio::null())
+            .stderr(terminal)
+            .spawn()
+            .unwrap();
         // Reading fails when the last process has closed the terminal.
         let reader = std::thread::spawn(move || {
             let (mut shown, mut piece) = (Vec::new(), [0; 4096]);

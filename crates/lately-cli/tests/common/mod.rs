@@ -14,8 +14,16 @@ use exact::{ExactWindow, IMPOSSIBLE, chance_of};
 use serde_json::Value;
 
 pub fn lately<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lately"));
+    let mut command = program(env!("CARGO_BIN_EXE_lately"));
     command.args(arguments);
+    command
+}
+
+/// A program with an empty environment. The caller's `TERM`, `NO_COLOR` or `COLUMNS` would change the output, so a test
+/// sets the variables that it needs.
+pub fn program(path: &str) -> Command {
+    let mut command = Command::new(path);
+    command.env_clear();
     command
 }
 
