@@ -3,13 +3,12 @@
 //! A state never knows of a record whose fate is not written yet: output is written (and, if it is a file, made durable)
 //! before the state that includes it takes the old one's place. So a crash can repeat records, but not lose any.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use fs4::fs_std::FileExt as _;
 use lately::{Filter, PendingSave, SnapshotError};
 
 use crate::failure::Failure;
@@ -175,13 +174,13 @@ fn lock_beside(path: &Path) -> Result<File, Failure> {
     let failed = |error: &io::Error| Failure::reading(&lock_path, error);
     let lock = OpenOptions::new().write(true).create(true).truncate(false).open(&lock_path);
     let lock = lock.map_err(|error| failed(&error))?;
-    match lock.try_lock_exclusive() {
-        Ok(true) => Ok(lock),
-        Ok(false) => Err(Failure::other(format!(
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(Failure::other(format!(
             "{}: another process is using this state; wait for it to end, or name another --state file",
             path.display()
         ))),
-        Err(error) => Err(failed(&error)),
+        Err(TryLockError::Error(error)) => Err(failed(&error)),
     }
 }
 
