@@ -1,23 +1,23 @@
-//! Many records on their way from the reader to the sieve.
+//! A batch of records on its way from the reader to the sieve.
 
 use std::ops::Range;
 
-/// How much is read at once. Long enough that system calls and handing over cost nothing, short enough for the cache.
+/// The most bytes per read: enough that system calls and handing over cost little, few enough for the cache.
 pub(crate) const BLOCK_BYTES: usize = 256 << 10;
-/// The most records in a batch, so that a stream of empty lines does not take more memory than others.
+/// The most records in a batch, so that a stream of empty lines does not need more memory than others.
 pub(crate) const MAX_RECORDS: usize = 16 << 10;
 
 /// Complete records, side by side as they were read, with their keys' hashes.
 #[derive(Debug)]
 pub(crate) struct Batch {
-    /// The first `filled` bytes are input. It only grows for a record that does not fit.
+    /// The first `filled` bytes are input. The buffer grows only for a record that does not fit.
     pub(crate) buffer: Vec<u8>,
     pub(crate) filled: usize,
     /// Where each record ends.
     pub(crate) ends: Vec<usize>,
-    /// Of the records that have a key, in order.
+    /// The hashes of the keys, for the records that have one, in order.
     pub(crate) hashes: Vec<u64>,
-    /// Of the same records, if they bring their times.
+    /// The times of the same records, if `--time-field` is given.
     pub(crate) times: Vec<u64>,
     /// The records that have no key, in order.
     pub(crate) unkeyed: Vec<Unkeyed>,
@@ -31,7 +31,7 @@ pub(crate) struct Unkeyed {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnkeyedKind {
-    /// It should have had a key.
+    /// The key is missing.
     Missing,
     /// The header of a CSV file.
     Header,
@@ -51,7 +51,7 @@ impl Batch {
         }
     }
 
-    /// Empties it. What an unusually long record has taken is given back.
+    /// Empties the batch, and frees the memory that an unusually long record has needed.
     pub(crate) fn clear(&mut self) {
         if self.buffer.len() > 2 * BLOCK_BYTES {
             self.buffer = vec![0; BLOCK_BYTES];
@@ -73,8 +73,8 @@ impl Batch {
         self.filled = end;
     }
 
-    /// Where to read to: there is always room for a good part of a block. Never for more than one, however long a record there
-    /// was: what is beyond a full batch is copied to the next one.
+    /// Returns the space for the next read: at least a quarter of a block, and at most one block, however
+    /// long a record was. The bytes after a full batch must be copied to the next one.
     pub(crate) fn room(&mut self) -> &mut [u8] {
         if self.buffer.len() - self.filled < BLOCK_BYTES / 4 {
             self.buffer.resize(2 * self.buffer.len(), 0);
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_is_read_at_once_after_a_long_record() {
+    fn a_read_is_never_longer_than_a_block() {
         let mut batch = Batch::new();
         for _ in 0..100 {
             let room = batch.room().len();

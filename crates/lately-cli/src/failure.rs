@@ -1,4 +1,4 @@
-//! Why a command ends early, and what its exit code says about that.
+//! Why a command ends early, and its exit code.
 
 use std::io;
 use std::path::Path;
@@ -10,18 +10,18 @@ use crate::output;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// What was asked for cannot be done, whatever the data.
+    /// The arguments are wrong, whatever the data.
     #[error("{0}")]
     Usage(String),
-    /// Anything else that has to be told.
+    /// Any other failure with a message.
     #[error("{0}")]
     Other(String),
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
-    /// Whoever reads our output has had enough: nothing to complain about.
+    /// The reader of the output has closed it, which is not an error.
     #[error("the output was closed")]
     OutputClosed,
-    /// Everything was brought to an end in order; the exit code says which signal asked for it.
+    /// The run ended in order because of a signal; the exit code says which.
     #[error("stopped by signal {0}")]
     Stopped(i32),
 }
@@ -42,7 +42,8 @@ impl Failure {
         }
     }
 
-    /// Tells what there is to tell. 2 for usage, 1 otherwise, 128 and the signal's number after a signal, as shells do.
+    /// Prints the message, if there is one, and returns the exit code: 0 for a closed output, 2 for usage,
+    /// 128 plus the signal's number after a signal, as shells do, and 1 otherwise.
     pub(crate) fn report(&self) -> ExitCode {
         match self {
             Self::OutputClosed => ExitCode::SUCCESS,

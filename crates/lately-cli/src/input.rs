@@ -1,4 +1,4 @@
-//! Files, or standard input.
+//! The inputs: files, or standard input.
 
 use std::fs::{self, File};
 use std::io;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
-/// What to read, in order.
+/// The inputs, in order.
 #[derive(Clone, Debug)]
 pub(crate) struct Inputs {
     /// `-` is standard input.
@@ -16,7 +16,7 @@ pub(crate) struct Inputs {
 const STANDARD_INPUT: &str = "-";
 
 impl Inputs {
-    /// Standard input if there are no files. What is not there is found out before anything is done.
+    /// Without files, the input is standard input. Fails at once if a file is missing or is a directory.
     pub(crate) fn new(files: &[PathBuf]) -> Result<Self, Failure> {
         for path in files.iter().filter(|path| !is_standard_input(path)) {
             let metadata = fs::metadata(path).map_err(|error| Failure::reading(path, &error))?;
@@ -28,7 +28,7 @@ impl Inputs {
         Ok(Self { paths })
     }
 
-    /// What comes out must not come in again, for ever.
+    /// Fails if the output is also an input: the run would read its own output forever.
     pub(crate) fn check_output(&self, output: &File) -> Result<(), Failure> {
         let Some(output) = identity(output.metadata()) else { return Ok(()) };
         let is_output = |path: &&PathBuf| identity(metadata_of(path)).is_some_and(|input| input == output);
@@ -41,7 +41,7 @@ impl Inputs {
         }
     }
 
-    /// All bytes there are to read, if that can be known.
+    /// Returns the total size of the inputs, if it is known.
     pub(crate) fn total_bytes(&self) -> Option<u64> {
         self.paths.iter().map(|path| size_of_file(path)).sum()
     }
@@ -55,7 +55,7 @@ fn is_standard_input(path: &Path) -> bool {
     path.as_os_str() == STANDARD_INPUT
 }
 
-/// How messages call it.
+/// Returns the name of an input in messages.
 pub(crate) fn name_of(path: &Path) -> PathBuf {
     if is_standard_input(path) { "standard input".into() } else { path.to_path_buf() }
 }
@@ -73,7 +73,7 @@ fn size_of_file(path: &Path) -> Option<u64> {
     metadata_of(path).ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len())
 }
 
-/// What tells a file from others, by whatever name.
+/// Identifies a file, whatever its path.
 #[cfg(unix)]
 fn identity(metadata: io::Result<fs::Metadata>) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt as _;
@@ -85,7 +85,7 @@ fn identity(_: io::Result<fs::Metadata>) -> Option<(u64, u64)> {
     None
 }
 
-/// Without the standard library's buffer, which is smaller than ours.
+/// Returns standard input without the standard library's buffer, which is smaller than ours.
 #[cfg(unix)]
 fn standard_input() -> io::Result<File> {
     use std::os::fd::AsFd as _;

@@ -1,4 +1,4 @@
-//! `lately`: a stream without what was seen lately, in fixed memory.
+//! `lately`: passes a stream through without the records seen lately, in fixed memory.
 
 mod batch;
 mod commands;

@@ -1,4 +1,4 @@
-//! What becomes of the records that are kept: to standard output, in as few copies and calls as possible.
+//! Writes the kept records to standard output, with as few copies and system calls as possible.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -14,7 +14,7 @@ use crate::waiting;
 pub(crate) enum Emit {
     Unique,
     Duplicates,
-    /// All, each behind its verdict and this byte.
+    /// All records, each after its verdict and this byte.
     Tagged(u8),
     Nothing,
 }
@@ -23,9 +23,9 @@ pub(crate) enum Emit {
 pub(crate) enum Verdict {
     New,
     Seen,
-    /// Without a key.
+    /// The record has no key.
     Missing,
-    /// Names the columns.
+    /// The record names the columns.
     Header,
 }
 
@@ -35,7 +35,7 @@ impl Verdict {
             Self::New => "new",
             Self::Seen => "seen",
             Self::Missing => "missing",
-            // The name of the column that the tags are in.
+            // The name of the column of tags.
             Self::Header => "lately",
         }
     }
@@ -48,7 +48,7 @@ pub(crate) struct Output {
     emit: Emit,
     /// Kept records that are not written yet.
     buffer: Vec<u8>,
-    /// Adjacent kept records at the end of those, still in their batch.
+    /// Adjacent kept records that follow the buffer; their bytes are still in the batch.
     run: Range<usize>,
 }
 
@@ -58,7 +58,8 @@ impl Output {
         Ok(Self { file, emit, buffer: Vec::new(), run: 0..0 })
     }
 
-    /// Notes what becomes of a record; it is written by [`write`](Self::write), which must come before the next batch.
+    /// Notes the verdict on a record. [`write`](Self::write) writes the kept ones, and must be called before
+    /// the next batch.
     #[inline]
     pub(crate) fn decide(&mut self, batch: &Batch, record: usize, verdict: Verdict) {
         let is_kept = match self.emit {
@@ -80,7 +81,7 @@ impl Output {
     fn tag(&mut self, batch: &Batch, record: usize, verdict: Verdict, delimiter: u8) {
         let mut record = &batch.bytes()[batch.range_of(record)];
         if let (Verdict::Header, Some(header)) = (verdict, record.strip_prefix(BYTE_ORDER_MARK)) {
-            // It is one only at the very beginning.
+            // A byte order mark must stay at the very beginning.
             self.buffer.extend_from_slice(BYTE_ORDER_MARK);
             record = header;
         }
@@ -94,10 +95,10 @@ impl Output {
         self.buffer.extend_from_slice(&batch.bytes()[self.run.clone()]);
     }
 
-    /// Writes what was kept of the batch; afterwards nothing is held back.
+    /// Writes the kept records of the batch; afterwards none is held back.
     pub(crate) fn write(&mut self, batch: &Batch) -> Result<(), Failure> {
         let written = if self.buffer.is_empty() {
-            // All in one piece: no copy is needed.
+            // All kept records are adjacent: no copy is needed.
             write_all(&self.file, &batch.bytes()[self.run.clone()])
         } else {
             self.end_run(batch);
@@ -115,14 +116,14 @@ impl Output {
         &self.file
     }
 
-    /// Another handle of the output, if it is a file, which can be made durable. Pipes and terminals cannot.
+    /// Returns another handle of the output if it is a file. Files can be synced; pipes and terminals cannot.
     pub(crate) fn durable(&self) -> Option<File> {
         let is_file = self.file.metadata().is_ok_and(|metadata| metadata.is_file());
         if is_file { self.file.try_clone().ok() } else { None }
     }
 }
 
-/// Also where whoever shares the output has made it one that does not wait.
+/// Writes all bytes, even if another process that shares the output has made it nonblocking.
 fn write_all(mut file: &File, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match file.write(bytes) {
@@ -136,18 +137,18 @@ fn write_all(mut file: &File, mut bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Prints a command's whole answer.
+/// Prints the whole output of a command.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let written = standard_output().and_then(|output| write_all(&output, text.as_bytes()));
     written.map_err(|error| Failure::writing(STANDARD_OUTPUT, &error))
 }
 
-/// Tells people something on standard error. If that cannot be written, there is nobody to tell, and no reason to end.
+/// Prints a message to standard error. If that fails, the message is lost and the run continues.
 pub(crate) fn tell(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// Without the standard library's buffer, which looks for newlines.
+/// Returns standard output without the standard library's buffer, which searches for newlines.
 #[cfg(unix)]
 fn standard_output() -> io::Result<File> {
     use std::os::fd::AsFd as _;

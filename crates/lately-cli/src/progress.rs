@@ -1,10 +1,11 @@
-//! A bar on standard error, if somebody is looking.
+//! A progress bar on standard error.
 
 use std::io::{self, IsTerminal as _};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Shown only where standard error is a terminal, the records do not go to the same terminal, and the end is known.
+/// Returns a progress bar. It is hidden unless standard error is a terminal, the records do not go to a
+/// terminal, and the size of the input is known.
 pub(crate) fn bar(total_bytes: Option<u64>, records_are_shown: bool) -> ProgressBar {
     let clashes = records_are_shown && io::stdout().is_terminal();
     match total_bytes {

@@ -1,4 +1,4 @@
-//! What a filter is asked to promise, in flags.
+//! The flags that describe a filter's promise.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use lately::{Builder, ConfigError, Filter, Layout, MIN_RATE, Plan, Prefer, Windo
 use crate::failure::Failure;
 use crate::units::{self, human_bytes, human_span};
 
-/// The rate that is promised if none is asked for.
+/// The rate without `--fp`.
 const DEFAULT_RATE: f64 = 1e-4;
 
 #[derive(Args, Clone, Debug)]
@@ -21,22 +21,23 @@ pub(crate) struct Promise {
     /// Never forget the records of the last SPAN (500ms, 30s, 10m, 24h, 7d); needs --capacity
     #[arg(long, value_name = "SPAN", allow_negative_numbers = true, value_parser = units::span, requires = "capacity")]
     pub(crate) within: Option<Duration>,
-    /// The most records expected in one SPAN; if more come, more strangers are mistaken for repeats
+    /// The most records expected in one SPAN; above that, more new records are mistaken for repeats
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = units::count, requires = "within", conflicts_with = "window")]
     pub(crate) capacity: Option<u64>,
-    /// How often a new record may be mistaken for a repeat [default: 1e-4]
+    /// The rate at which new records may be mistaken for repeats [default: 1e-4]
     #[arg(long, value_name = "RATE", allow_negative_numbers = true, value_parser = rate)]
     pub(crate) fp: Option<f64>,
-    /// The most records beyond the window that may still be remembered, as a share of it [default: aims at 0.2]
+    /// The most records beyond the window that may still be reported, as a share of the window [default: aims
+    /// at 0.2]
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true, value_parser = slack)]
     pub(crate) slack: Option<f64>,
-    /// Fail rather than take more memory than this (64MiB, 1GB)
+    /// Fail if the filter needs more memory than this (64MiB, 1GB)
     #[arg(long, value_name = "BYTES", allow_negative_numbers = true, value_parser = units::bytes)]
     pub(crate) max_memory: Option<u64>,
-    /// Only this layout [default: the planner chooses]
+    /// Use this layout [default: the planner chooses]
     #[arg(long, value_name = "LAYOUT")]
     pub(crate) layout: Option<LayoutName>,
-    /// What the planner minimises: memory accesses, or memory
+    /// Whether the planner minimises memory accesses or memory
     #[arg(long, value_name = "WHAT", default_value = "speed")]
     pub(crate) prefer: PreferName,
 }
@@ -45,7 +46,7 @@ pub(crate) struct Promise {
 pub(crate) enum LayoutName {
     /// The least memory
     Slices,
-    /// Between the two
+    /// Between slices and rows
     Blocks,
     /// The fastest: one memory access
     Rows,
@@ -53,7 +54,7 @@ pub(crate) enum LayoutName {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum PreferName {
-    /// The fewest memory accesses within twice the least memory
+    /// The fewest memory accesses among the plans that need at most twice the least memory
     Speed,
     /// The least memory
     Memory,
@@ -70,7 +71,7 @@ impl From<LayoutName> for Layout {
 }
 
 impl Promise {
-    /// The promise as the library takes it.
+    /// Returns the library's builder for this promise.
     pub(crate) fn builder(&self) -> Builder {
         let mut builder = Filter::builder().prefer(match self.prefer {
             PreferName::Speed => Prefer::Speed,
@@ -79,7 +80,8 @@ impl Promise {
         builder = match (self.window, self.within, self.capacity) {
             (_, Some(span), Some(capacity)) => builder.time_window(span, capacity),
             (Some(inserts), ..) => builder.window(inserts),
-            // The flags are declared so that this cannot be; the library would say what is missing.
+            // Unreachable, because clap requires one of the flags; the library would report the missing
+            // window.
             (None, ..) => builder,
         };
         builder = builder.false_positive_rate(self.rate());
@@ -95,7 +97,8 @@ impl Promise {
         builder
     }
 
-    /// Also with little memory: what does not fit fails, because nobody expects "the best that fits" to lose records.
+    /// Returns the requested rate or the default, also with `--max-memory`: a plan that does not fit fails.
+    /// The best rate that fits could be so high that records are lost, which nobody expects.
     pub(crate) fn rate(&self) -> f64 {
         self.fp.unwrap_or(DEFAULT_RATE)
     }
@@ -104,13 +107,13 @@ impl Promise {
         self.within.is_some()
     }
 
-    /// Does a stored filter keep this promise? A better rate, less slack or less memory than asked for is no harm; another
-    /// window or layout is not what was asked for.
+    /// Fails if a stored filter does not keep this promise. A better rate, less slack or less memory than
+    /// requested is accepted; another window or layout is not.
     pub(crate) fn check_stored(&self, stored: &Plan, path: &Path) -> Result<(), Failure> {
         let differs = |parameter: &str, asked: String, found: String| {
             Err(Failure::Other(format!(
-                "{}: {parameter} differs: {asked} was asked for, but the state was saved with {found}; \
-                 ask for that, or name another --state file to start afresh",
+                "{}: {parameter} differs: {asked} was requested, but the state was saved with {found}; \
+                 request that, or name another --state file to start with an empty filter",
                 path.display()
             )))
         };
@@ -150,7 +153,7 @@ impl Promise {
                 return differs(
                     "the window",
                     "a window".into(),
-                    "one of a kind this version does not know".into(),
+                    "a kind that this version does not know".into(),
                 );
             }
         }
@@ -163,7 +166,7 @@ impl Promise {
                 format!("--layout {}", stored.layout()),
             );
         }
-        // A promise is kept to the last digit or two that people write.
+        // Tolerates rounding in the digits that people write.
         let rate = self.rate();
         if stored.false_positive_rate > rate * 1.000_001 {
             return differs(
@@ -191,7 +194,8 @@ impl Promise {
     }
 }
 
-/// Checked here as well as by the library, because a stored filter is not planned again.
+/// Parses and checks a rate. The library checks it too, but only when it plans; a stored filter is not
+/// planned again.
 fn rate(text: &str) -> Result<f64, String> {
     let rate = text.parse().ok().filter(|rate| (MIN_RATE..1.0).contains(rate));
     rate.ok_or_else(|| {
@@ -208,24 +212,24 @@ fn span_name(span: Option<Duration>) -> String {
     human_span(span.map_or(0, |span| span.as_millis() as u64))
 }
 
-/// The flag a refusal is about, in front of the library's words; where those name a function, our own.
+/// Puts the flag in front of the library's message. A message that names a function is replaced.
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
         let flag = match &error {
             ConfigError::Allocation { bytes } => {
                 return Self::Other(format!(
-                    "{bytes} bytes ({}) cannot be allocated here: ask for a smaller window or a higher --fp, \
-                     and see `lately plan` for what they would take",
+                    "cannot allocate {bytes} bytes ({}): ask for a smaller window or a higher --fp; \
+                     `lately plan` shows how much memory they need",
                     human_bytes(*bytes)
                 ));
             }
             ConfigError::MemoryTooSmall { needed_bytes, max_memory, fitting_window, fitting_rate } => {
                 let window =
-                    fitting_window.map(|window| format!(", or a --window (or --capacity) of {window}"));
-                // Rounded so that asking for what is printed succeeds.
-                let rate = fitting_rate.map(|rate| format!(", or --fp {:.3e}", rate * 1.001));
+                    fitting_window.map(|window| format!(", or use a --window (or --capacity) of {window}"));
+                // Rounded up, so that the printed rate is accepted.
+                let rate = fitting_rate.map(|rate| format!(", or use --fp {:.3e}", rate * 1.001));
                 return Self::Usage(format!(
-                    "--max-memory {max_memory} is too little: {needed_bytes} bytes ({}) are needed; allow that many{}{}",
+                    "--max-memory {max_memory} is too little: {needed_bytes} bytes ({}) are needed; raise it to that{}{}",
                     human_bytes(*needed_bytes),
                     window.unwrap_or_default(),
                     rate.unwrap_or_default()
@@ -244,13 +248,13 @@ impl From<ConfigError> for Failure {
     }
 }
 
-/// What a filter promises, for people.
+/// Describes a window in words.
 pub(crate) fn describe_window(window: &Window) -> String {
     match *window {
         Window::Count { inserts } => format!("the last {inserts} records"),
         Window::Time { span_ms, capacity, .. } => {
             format!("the last {}, up to {capacity} records", human_span(span_ms))
         }
-        _ => "a window of a kind this version does not know".into(),
+        _ => "a window of a kind that this version does not know".into(),
     }
 }

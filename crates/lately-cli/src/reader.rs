@@ -1,8 +1,8 @@
 //! Reads blocks, finds the records in them and hashes their keys: everything that does not need the filter.
 //!
-//! It runs on a thread of its own. A batch goes out as soon as a read has completed at least one record, so that nobody who
-//! feeds us a pipe waits for a block to fill up; when the sieve is slower, no batch is free, the pipe fills, and the next
-//! read brings more.
+//! The reader runs on its own thread. It sends a batch as soon as a read has completed at least one record,
+//! so that a record from a pipe never waits for a block to fill. If the sieve is slower, no batch is free;
+//! the pipe fills meanwhile, and the next read returns more.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -21,39 +21,41 @@ use crate::keys::{BYTE_ORDER_MARK, Keys};
 use crate::records::{Splitter, append_ends};
 use crate::waiting;
 
-/// What becomes of a record without a key.
+/// What to do with a record without a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Missing {
-    /// It passes, as if it were new
+    /// Let it pass, as if it were new
     Pass,
-    /// It is left out
+    /// Leave it out
     Drop,
-    /// It ends the run with an error
+    /// End the run with an error
     Fail,
 }
 
-/// What the sieve is told.
+/// A message to the sieve.
 pub(crate) enum Event {
     Batch(Batch),
     /// The input has ended.
     End,
-    /// Nothing more will come, because of this.
+    /// Reading failed; nothing more will come.
     Failed(Failure),
-    /// A signal asks us to stop.
+    /// A signal requests the end.
     Stop(i32),
 }
 
-/// How the two threads agree on the end when a signal asks for it: all that has been read is decided, nothing more is read.
+/// Lets the two threads agree on the end after a signal: every complete record that was read is decided, and
+/// nothing more is read.
 ///
-/// Each first says what it does and then looks at what the other said. So when the one that wants the end finds the other
-/// waiting, that one will find the end wanted before it reads.
+/// Each thread first stores its own flag and then loads the other's. So if the thread that requests the end
+/// sees the reader waiting, the reader will see the request before it reads.
 #[derive(Debug, Default)]
 pub(crate) struct Ending {
-    /// Nothing more is to be read.
+    /// Nothing more may be read.
     is_wanted: AtomicBool,
-    /// The reader waits for something to open or to read, or will never read again; all it has read was handed over.
+    /// The reader waits for a file to open or for bytes to read, or will never read again. It has handed over
+    /// every complete record it has read.
     is_waiting: AtomicBool,
-    /// The reader reads what should be there.
+    /// The reader is in a read that should not block.
     is_reading: AtomicBool,
 }
 
@@ -62,7 +64,7 @@ impl Ending {
         self.is_wanted.store(true, Ordering::SeqCst);
     }
 
-    /// Nothing is on its way that is not in the channel already.
+    /// Returns true if every complete record that the reader has read is in the channel.
     pub(crate) fn has_nothing_in_hand(&self) -> bool {
         self.is_waiting.load(Ordering::SeqCst)
     }
@@ -76,7 +78,7 @@ impl Ending {
         self.is_reading.load(Ordering::SeqCst)
     }
 
-    /// Reads what there is.
+    /// Reads the bytes that are available.
     fn read(&self, file: &mut File, room: &mut [u8]) -> io::Result<usize> {
         self.is_reading.store(true, Ordering::SeqCst);
         let result = file.read(room);
@@ -84,8 +86,8 @@ impl Ending {
         result
     }
 
-    /// Does what may take for ever and reads nothing (a pipe can block when it is opened, too), unless the end is wanted; or
-    /// if it is wanted meanwhile, to no avail.
+    /// Runs a step that may block and consumes no input (opening a pipe can block, too). Fails if the end was
+    /// requested before or during it.
     fn wait<T>(&self, work: impl FnOnce() -> T) -> Result<T, HungUp> {
         self.is_waiting.store(true, Ordering::SeqCst);
         if self.is_wanted.load(Ordering::SeqCst) {
@@ -109,20 +111,20 @@ pub(crate) struct Reader {
     pub(crate) hash_function: HashFunction,
     pub(crate) events: Sender<Event>,
     pub(crate) ending: Arc<Ending>,
-    /// Batches that are free again.
+    /// Batches that can be reused.
     pub(crate) free: Receiver<Batch>,
 }
 
-/// Where the reader is in the file at hand.
+/// The reader's position in the current file.
 struct Position<'a> {
     path: &'a Path,
     /// Records of this file so far.
     records: u64,
-    /// Bytes of the batch in which no record end is left to be found.
+    /// Bytes of the batch that have been searched for record ends.
     scanned: usize,
 }
 
-/// The other side wants no more: it knows why.
+/// The other thread wants no more batches, and knows why.
 struct HungUp;
 
 enum Ended {
@@ -144,10 +146,10 @@ impl From<Failure> for Ended {
 
 impl Reader {
     pub(crate) fn run(mut self) {
-        // A panic has printed itself; the other side must not wait for us for ever.
+        // A panic has printed its message; the other thread must not wait for this one forever.
         let result = catch_unwind(AssertUnwindSafe(|| self.read_all()));
         let result = result.unwrap_or_else(|_| Err(Failure::other("reading ended unexpectedly").into()));
-        // Who would hear of an end that was sent to nobody?
+        // Sending fails only if the other thread has ended, and then nobody needs the event.
         let _ = match result {
             Ok(()) => self.events.send(Event::End),
             Err(Ended::Failed(failure)) => self.events.send(Event::Failed(failure)),
@@ -165,7 +167,7 @@ impl Reader {
             let is_last = paths.peek().is_none();
             let read = self.read_file(&mut position, &mut header, &mut batch, is_last);
             if let Err(Ended::Failed(failure)) = read {
-                // What was read before still counts.
+                // Records that were read before the failure still count.
                 self.hand_over(&mut batch)?;
                 return Err(Ended::Failed(failure));
             }
@@ -187,7 +189,7 @@ impl Reader {
             self.ending.wait(|| waiting::until_readable(&file))?;
             let read = match self.ending.read(&mut file, batch.room()) {
                 Ok(read) => read,
-                // Or somebody else who reads from the same pipe was faster.
+                // A signal came, or another process that reads from the same pipe was faster.
                 Err(error)
                     if matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) =>
                 {
@@ -199,7 +201,7 @@ impl Reader {
             };
             batch.filled += read;
             if read == 0 && batch.filled > batch.complete() {
-                // The last record lacks its terminator. It stays as it is, unless another file's first record follows.
+                // The last record lacks its terminator. It is added only if another file follows.
                 if !is_last {
                     batch.append(&[self.splitter.terminator()]);
                 }
@@ -217,7 +219,7 @@ impl Reader {
         }
     }
 
-    /// Takes all records that are complete.
+    /// Takes all complete records.
     fn take_records(
         &mut self,
         position: &mut Position<'_>,
@@ -239,7 +241,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The same for the most common case, where there is nothing to look for inside records: one tight loop.
+    /// Does the same in one tight loop, for the most common case: whole records are the keys.
     fn take_whole_records(
         &mut self,
         terminator: u8,
@@ -283,8 +285,8 @@ impl Reader {
             batch.times.extend(key.time_ms);
         } else if self.missing == Missing::Fail {
             return Err(Failure::other(format!(
-                "{}: record {} has no key (or no time): it is missing the field, column or path asked for; \
-                 --missing pass or --missing drop go on without it",
+                "{}: record {} has no key (or no time): the requested field, column or path is missing; \
+                 use --missing pass or --missing drop to continue with the next record",
                 input::name_of(position.path).display(),
                 position.records + 1,
             )));
@@ -318,7 +320,7 @@ impl Reader {
             }
             Some(first) if first == text => Ok(UnkeyedKind::RepeatedHeader),
             Some(first) => Err(Failure::other(format!(
-                "{}: its header is {}, but the first file's is {}; give files of other columns to a run of their own",
+                "{}: its header is {}, but the first file's is {}; process files with other columns in a separate run",
                 name.display(),
                 String::from_utf8_lossy(text),
                 String::from_utf8_lossy(first),
@@ -326,7 +328,7 @@ impl Reader {
         }
     }
 
-    /// Sends the complete records, and goes on with the rest in another batch.
+    /// Sends the complete records, and moves the rest to another batch.
     fn hand_over(&mut self, batch: &mut Batch) -> Result<(), HungUp> {
         let mut next = self.next_batch()?;
         next.append(&batch.buffer[batch.complete()..batch.filled]);
@@ -346,15 +348,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_waits_while_the_end_is_asked_for_reads_nothing_more() {
+    fn a_reader_that_waits_when_the_end_is_requested_reads_nothing_more() {
         let ending = Ending::default();
         assert!(ending.wait(|| assert!(ending.has_nothing_in_hand())).is_ok());
         assert!(!ending.has_nothing_in_hand(), "it may be reading");
         let found_something = ending.wait(|| {
             ending.ask_for();
-            assert!(ending.has_nothing_in_hand(), "the other side will not wait for us");
+            assert!(ending.has_nothing_in_hand(), "the other thread does not wait for this one");
         });
         assert!(found_something.is_err() && ending.has_nothing_in_hand());
-        assert!(ending.wait(|| panic!("the end is known")).is_err());
+        assert!(ending.wait(|| panic!("the end was already requested")).is_err());
     }
 }

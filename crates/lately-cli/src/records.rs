@@ -1,12 +1,12 @@
-//! Where one record ends and the next begins.
+//! Finds where records end.
 
 use memchr::{memchr, memchr_iter, memchr2};
 use wide::{CmpEq as _, i8x16};
 
 use crate::keys::BYTE_ORDER_MARK;
 
-/// Appends where records end that begin at `from`, until at least `most` ends are found or none is left. As much at a time
-/// as fits a word of bits: records are short, and a search that starts anew for each takes twice as long.
+/// Appends the ends of the records from `from` on, until `ends` has at least `most` elements or no end is
+/// left. Searches 64 bytes at a time: records are short, and a separate search for each takes twice as long.
 pub(crate) fn append_ends(terminator: u8, bytes: &[u8], from: usize, most: usize, ends: &mut Vec<usize>) {
     let (chunks, rest) = bytes[from..].as_chunks::<64>();
     let mut at = from;
@@ -24,7 +24,7 @@ pub(crate) fn append_ends(terminator: u8, bytes: &[u8], from: usize, most: usize
     ends.extend(memchr_iter(terminator, rest).map(|place| at + place + 1));
 }
 
-/// A bit for each byte that is the one looked for.
+/// Returns a mask with one bit per byte of the chunk, set where the byte is `byte`.
 #[inline]
 fn places_of(byte: u8, chunk: &[u8; 64]) -> u64 {
     let wanted = i8x16::splat(byte.cast_signed());
@@ -34,7 +34,8 @@ fn places_of(byte: u8, chunk: &[u8; 64]) -> u64 {
     })
 }
 
-/// Finds the ends of records in bytes that arrive piece by piece. Whatever the pieces, each byte is looked at once.
+/// Finds the ends of records in bytes that arrive piece by piece. Each byte is examined once, however the
+/// input is split into pieces.
 #[derive(Clone, Debug)]
 pub(crate) enum Splitter {
     /// Records that end with a byte: a newline, or NUL.
@@ -51,8 +52,8 @@ impl Splitter {
         }
     }
 
-    /// The end of the record that goes on at `from` (terminator included), or `None` if the bytes end first. The next
-    /// call is about the bytes after these.
+    /// Returns the end (after the terminator) of the record that continues at `from`, or `None` if the bytes
+    /// end first. The next call must continue after these bytes.
     #[inline]
     pub(crate) fn find_end(&mut self, bytes: &[u8], from: usize) -> Option<usize> {
         match self {
@@ -61,7 +62,7 @@ impl Splitter {
         }
     }
 
-    /// Another file begins. The one before has ended, and with it its last record.
+    /// Starts another file. The previous file has ended, and its last record with it.
     pub(crate) fn restart(&mut self) {
         if let Self::Csv(csv) = self {
             csv.place = Place::FileStart(0);
@@ -75,10 +76,10 @@ pub(crate) struct CsvSplitter {
     place: Place,
 }
 
-/// Where in a CSV record the bytes seen so far have ended.
+/// The position in a CSV record after the bytes seen so far.
 #[derive(Clone, Copy, Debug)]
 enum Place {
-    /// So many bytes into what may be a byte order mark: a quote after one opens a field.
+    /// After this number of bytes of a possible byte order mark. A quote after the mark opens a field.
     FileStart(usize),
     FieldStart,
     Bare,
@@ -106,7 +107,8 @@ impl CsvSplitter {
                     at += usize::from(goes_on);
                 }
                 Place::FileStart(_) => self.place = Place::FieldStart,
-                // Only at the start of a field is a quote more than a byte; doubled, it is one byte of the field.
+                // A quote is special at the start of a field, where it opens a quoted part, and in that part,
+                // where a doubled quote is one byte of the field.
                 Place::FieldStart | Place::QuoteInQuoted => {
                     let opens = bytes[at] == b'"';
                     self.place = if opens { Place::Quoted } else { Place::Bare };
@@ -164,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_order_mark_is_no_part_of_the_first_field() {
+    fn a_byte_order_mark_is_not_part_of_the_first_field() {
         let csv = Splitter::Csv(CsvSplitter::new(b','));
         for (text, records) in [
             ("\u{feff}\"a\nb\",c\n1\n", 3),
@@ -184,8 +186,9 @@ mod tests {
     }
 
     #[test]
-    fn many_ends_at_a_time_are_those_found_one_by_one() {
-        // Every distance from one to the next, at every place of a chunk, and bytes of all values between them.
+    fn ends_found_in_chunks_equal_those_found_one_by_one() {
+        // Every distance between two ends, at every position in a chunk, with bytes of all values between
+        // them.
         let mut text: Vec<u8> = Vec::new();
         for length in (0..150).chain((0..150).rev()) {
             text.extend((0..length).map(|at| (at * 7 + length) as u8).filter(|byte| *byte != b'\n'));
@@ -209,7 +212,8 @@ mod tests {
 
     #[test]
     fn csv_records_end_where_an_independent_reader_says() {
-        // Every short text over the bytes that matter. The other reader skips empty lines, so they count as none.
+        // Every short text over the bytes that matter. The other reader skips empty lines, so they are not
+        // counted.
         let alphabet = b"a,\"\n";
         for len in 0..=7_u32 {
             for number in 0..4_usize.pow(len) {

@@ -1,4 +1,4 @@
-//! Asks the filter about the records of a batch, in order.
+//! Queries the filter for the records of a batch, in order.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -9,29 +9,29 @@ use crate::output::{Output, Verdict};
 use crate::reader::Missing;
 use crate::summary::Counts;
 
-/// What is done with each key.
+/// The filter operation for each key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     /// Every sighting refreshes.
     CheckAndInsert,
     /// Only the first sighting counts.
     CheckOrInsert,
-    /// Nothing is changed.
+    /// Changes nothing.
     Look,
 }
 
-/// What tells a time window the time.
+/// The source of a time window's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Clock {
-    /// The records come when they come.
+    /// The time of arrival.
     Arrival,
-    /// The records bring their times.
+    /// The times in the records.
     Events,
-    /// Nothing: the window is a count, or nothing is changed.
+    /// No time: the window is a count, or nothing is changed.
     None,
 }
 
-/// Answers are taken from the filter so many at a time.
+/// The number of answers taken from the filter at a time.
 const ANSWERS: usize = 1024;
 
 pub(crate) struct Sieve {
@@ -40,7 +40,7 @@ pub(crate) struct Sieve {
     clock: Clock,
     missing: Missing,
     pub(crate) counts: Counts,
-    /// The latest time the filter knows, and when it next shifts: to tell it the time only when that matters.
+    /// Copies of the filter's latest time and of its next shift, which decide when it must be advanced.
     latest_ms: Option<u64>,
     next_shift_ms: Option<u64>,
 }
@@ -51,7 +51,7 @@ impl Sieve {
         Self { filter, operation, clock, missing, counts: Counts::default(), latest_ms, next_shift_ms }
     }
 
-    /// Decides about every record of the batch, and gives `output` what it keeps.
+    /// Decides every record of the batch, and passes each decision to `output`.
     pub(crate) fn decide(&mut self, batch: &Batch, output: &mut Output) {
         if self.clock == Clock::Arrival {
             self.filter.advance_to(now_ms());
@@ -67,7 +67,7 @@ impl Sieve {
         self.counts.bytes += batch.bytes().len() as u64;
     }
 
-    /// Records from `record` on, whose keys are `keys`.
+    /// Decides the records from `record` on, whose keys are `keys`.
     fn decide_keyed(
         &mut self,
         batch: &Batch,
@@ -116,8 +116,8 @@ impl Sieve {
         }
     }
 
-    /// As if the time were told before each record. Between two shifts that changes no answer, so the records between
-    /// them are asked about together.
+    /// Gives the same answers as advancing the time before each record. Between two shifts the time changes
+    /// no answer, so the records between them are queried together.
     fn ask_over_time(&mut self, hashes: &[u64], times: &[u64], seen: &mut [bool]) {
         let mut asked = 0;
         for (record, &time) in times.iter().enumerate() {
@@ -129,7 +129,7 @@ impl Sieve {
                 self.ask(&hashes[asked..record], &mut seen[asked..record]);
                 asked = record;
             }
-            // Also told when it is earlier than the latest: the filter counts that.
+            // Also for a time before the latest: the filter counts these.
             self.filter.advance_to(time);
             self.latest_ms = self.latest_ms.max(Some(time));
             if shifts {

@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM ask for an orderly end; the second one gets an immediate one.
+//! The first SIGINT or SIGTERM requests an orderly end; the second ends the process at once.
 
 use std::sync::mpsc::Sender;
 
@@ -11,15 +11,17 @@ pub(crate) fn forward_to(events: Sender<Event>) -> Result<(), Failure> {
     use signal_hook::iterator::Signals;
 
     let mut signals = Signals::new([SIGINT, SIGTERM])
-        .map_err(|error| Failure::other(format!("signals cannot be handled: {error}")))?;
+        .map_err(|error| Failure::other(format!("cannot install the signal handlers: {error}")))?;
     std::thread::spawn(move || {
         let mut is_first = true;
         for signal in signals.forever() {
             if is_first {
-                // Nobody hears it when the input has ended: then the end in order, with its save, is under way already.
+                // Sending fails after the end of the input: then the orderly end, with its save, has already
+                // begun.
                 let _ = events.send(Event::Stop(signal));
             } else {
-                // Stuck, perhaps in a write that nobody reads: what would have happened without us.
+                // The run may be stuck, perhaps in a write to a pipe that nobody reads: this signal has its
+                // default effect.
                 let _ = signal_hook::low_level::emulate_default_handler(signal);
             }
             is_first = false;

@@ -1,47 +1,47 @@
-//! The state file: loaded at the start, locked against a second process, saved at the end and every so often.
+//! The state file: loaded at the start, locked against a second process, saved at the end and at checkpoints.
 //!
-//! A state never knows of a record whose fate is not written yet: output is written (and, if it is a file, made durable)
-//! before the state that includes it takes the old one's place. So a crash can repeat records, but not lose any.
+//! A saved state never includes a record whose output is not written yet: output is written (and synced, if
+//! it is a file) before the state that includes it replaces the old one. So a crash can repeat records, but
+//! cannot lose any.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use fs4::fs_std::FileExt as _;
 use lately::{Filter, PendingSave, SnapshotError};
 
 use crate::failure::Failure;
 use crate::output;
 
-/// How often to look whether a checkpoint that holds up the next one is done.
+/// How often to check whether the running checkpoint is done.
 const SYNC_POLL: Duration = Duration::from_millis(5);
 
 pub(crate) struct StateFile {
     path: PathBuf,
-    /// Held, never read. It locks a file of its own, because the state is replaced at every save, and a lock stays with
-    /// the file it was taken on.
+    /// Holds the lock; never read. The lock is on a separate file, because every save replaces the state, and
+    /// a lock belongs to the file on which it was taken.
     _lock: File,
     interval: Option<Duration>,
     last_save: Instant,
-    /// Records have come since the last save.
+    /// True if records have arrived since the last save.
     is_stale: bool,
-    /// A checkpoint whose syncing another thread is waiting for.
+    /// A checkpoint that another thread is syncing.
     under_way: Option<JoinHandle<Result<(), Unsaved>>>,
 }
 
 impl StateFile {
-    /// Takes the lock. `interval`: of checkpoints.
+    /// Takes the lock. `interval` is the time between checkpoints; `None` for no checkpoints.
     pub(crate) fn open(path: &Path, interval: Option<Duration>) -> Result<Self, Failure> {
-        // Replacing a device or a pipe by a file would be no service to anybody.
+        // A save would replace a device or a pipe by a file.
         if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
             return Err(Failure::other(format!("{}: is not a file; name one for --state", path.display())));
         }
-        // Whatever link leads to it, one state has one lock.
+        // A state has one lock, whichever link leads to it.
         let path = PendingSave::target_of(path);
         let lock = lock_beside(&path)?;
-        // Nobody else is saving now: what lies beside the state was left by a process that was killed.
+        // No other process is saving now: temporary files beside the state were left by a killed process.
         PendingSave::remove_abandoned(&path)?;
         Ok(Self { path, _lock: lock, interval, last_save: Instant::now(), is_stale: false, under_way: None })
     }
@@ -50,7 +50,7 @@ impl StateFile {
         &self.path
     }
 
-    /// The saved filter, if there is one.
+    /// Loads the saved filter; returns `None` if the file does not exist.
     pub(crate) fn load(&self) -> Result<Option<Filter>, Failure> {
         match load(&self.path) {
             Err(SnapshotError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -58,14 +58,14 @@ impl StateFile {
         }
     }
 
-    /// The filter has changed.
+    /// Notes that the filter has changed.
     pub(crate) fn touch(&mut self) {
         self.is_stale = true;
     }
 
-    /// How long there is nothing to do for checkpoints; `None`: until something changes.
+    /// Returns the time until a checkpoint needs attention; `None` if none does before the filter changes.
     pub(crate) fn until_checkpoint(&self) -> Option<Duration> {
-        // One after the other: a disk that takes longer than the interval is asked about now and then.
+        // Checkpoints do not overlap: if the disk takes longer than the interval, the running one is polled.
         if self.under_way.is_some() {
             return Some(SYNC_POLL);
         }
@@ -73,11 +73,11 @@ impl StateFile {
         Some(interval.saturating_sub(self.last_save.elapsed()))
     }
 
-    /// Saves if it is time to. Only writing the snapshot happens here; another thread waits for the disk. `output` is what
-    /// has to be durable before the state is.
+    /// Saves if a checkpoint is due. This call only writes the snapshot; another thread waits for the disk.
+    /// `output` returns the file that must be synced before the state.
     ///
-    /// A checkpoint that fails is told of and tried again next time: the stream goes on, the last good state stays. Only if output
-    /// is lost is that the end.
+    /// A failed checkpoint is reported and retried at the next interval: the stream continues, and the last
+    /// good state stays. Only lost output is an error.
     pub(crate) fn checkpoint_if_due(
         &mut self,
         filter: &Filter,
@@ -101,7 +101,7 @@ impl StateFile {
         Ok(())
     }
 
-    /// Saves, and returns when it is done.
+    /// Saves, and waits until the save is complete.
     pub(crate) fn save(&mut self, filter: &Filter, output: Option<File>) -> Result<(), Failure> {
         self.wait()?;
         let pending = filter.start_save(&self.path)?;
@@ -113,7 +113,8 @@ impl StateFile {
         Ok(())
     }
 
-    /// Waits for the checkpoint that is under way. That it failed is told, but not the end: the next may succeed.
+    /// Waits for the running checkpoint. If it failed, this is reported but is not an error: the next one may
+    /// succeed. Only lost output is an error.
     fn wait(&mut self) -> Result<(), Failure> {
         match self.under_way.take().map(JoinHandle::join) {
             None | Some(Ok(Ok(()))) => Ok(()),
@@ -128,15 +129,16 @@ impl StateFile {
     }
 }
 
-/// Why there is no new state.
+/// Why a save failed.
 enum Unsaved {
-    /// What was written before it cannot be made durable. The system says so once; asked again, it would be content.
+    /// Output that was written before cannot be synced. The system reports this only once; a second sync
+    /// would succeed.
     OutputLost(Failure),
     StateFailed(SnapshotError),
 }
 
 impl Drop for StateFile {
-    /// A checkpoint that has been written is not thrown away because the run then failed.
+    /// Completes a checkpoint that has been written, even if the run failed afterwards.
     fn drop(&mut self) {
         if let Err(failure) = self.wait() {
             failure.report();
@@ -144,7 +146,7 @@ impl Drop for StateFile {
     }
 }
 
-/// A snapshot of a state, without its lock: for those who only look.
+/// Loads a state without taking its lock, for commands that only read.
 pub(crate) fn load(path: &Path) -> Result<Filter, SnapshotError> {
     Filter::load(path).map_err(|error| match error {
         SnapshotError::Io { .. } => error,
@@ -165,7 +167,7 @@ fn finish(pending: PendingSave, output: Option<File>) -> Result<(), Unsaved> {
 }
 
 fn warn(error: &SnapshotError) {
-    output::tell(&format!("lately: a checkpoint failed, the one before it stays: {error}"));
+    output::tell(&format!("lately: a checkpoint failed, the previous one stays: {error}"));
 }
 
 fn lock_beside(path: &Path) -> Result<File, Failure> {
@@ -175,13 +177,13 @@ fn lock_beside(path: &Path) -> Result<File, Failure> {
     let failed = |error: &io::Error| Failure::reading(&lock_path, error);
     let lock = OpenOptions::new().write(true).create(true).truncate(false).open(&lock_path);
     let lock = lock.map_err(|error| failed(&error))?;
-    match lock.try_lock_exclusive() {
-        Ok(true) => Ok(lock),
-        Ok(false) => Err(Failure::other(format!(
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(Failure::other(format!(
             "{}: another process is using this state; wait for it to end, or name another --state file",
             path.display()
         ))),
-        Err(error) => Err(failed(&error)),
+        Err(TryLockError::Error(error)) => Err(failed(&error)),
     }
 }
 
@@ -198,7 +200,7 @@ mod tests {
         (directory, state, filter)
     }
 
-    /// Does what a stream does while nothing comes, until the checkpoint under way is done.
+    /// Does what a stream does while no records arrive, until no checkpoint is running or due.
     fn pass_the_time(state: &mut StateFile, filter: &Filter) -> Result<(), Failure> {
         while let Some(patience) = state.until_checkpoint() {
             std::thread::sleep(patience);
@@ -207,16 +209,16 @@ mod tests {
         Ok(())
     }
 
-    /// The system complains of lost output once: the save after that would know of records that nobody has.
+    /// The system reports lost output only once. A later save would include records whose output was lost.
     #[cfg(unix)]
     #[test]
-    fn output_that_cannot_be_made_durable_ends_it_all() {
+    fn output_that_cannot_be_synced_ends_the_run() {
         let (directory, mut state, filter) = state_and_filter("lost");
-        // It cannot be synced.
+        // A file that cannot be synced.
         let output = || File::open("/dev/null").ok();
         state.touch();
         std::thread::sleep(Duration::from_millis(2));
-        assert!(state.checkpoint_if_due(&filter, output).is_ok(), "nobody knows yet");
+        assert!(state.checkpoint_if_due(&filter, output).is_ok(), "the failure is not known yet");
         assert!(pass_the_time(&mut state, &filter).is_err());
         assert!(state.save(&filter, output()).is_err());
         assert!(!state.path().exists());
@@ -224,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checkpoint_that_failed_is_tried_again_though_nothing_comes() {
+    fn a_failed_checkpoint_is_retried_even_if_no_records_arrive() {
         let (directory, mut state, filter) = state_and_filter("again");
         let take_away = || {
             let is_temporary = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "tmp");

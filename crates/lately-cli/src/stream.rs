@@ -1,4 +1,4 @@
-//! A run over a stream: one thread reads and hashes, this one asks the filter and writes.
+//! A run over a stream: one thread reads and hashes, this one queries the filter and writes.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -20,42 +20,45 @@ use crate::signals;
 use crate::state::StateFile;
 use crate::times::TimeUnit;
 
-/// Batches under way between the two threads. With two, one would wait for the other whenever their speeds vary.
+/// Batches that circulate between the two threads. With two, one thread would wait for the other whenever
+/// their speeds vary.
 const BATCHES: usize = 4;
 
-/// How long a read may take that should not have to wait, before we end without it. It may have to after all, if somebody else reads
+/// How long to wait, after a signal, for a read that should not block. It can block if another process reads
 /// from the same pipe and was faster.
 const READ_PATIENCE: Duration = Duration::from_secs(3);
 
-/// What a record is, and what it is known by.
+/// How records are delimited, and how their keys are found.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Records and keys")]
 pub(crate) struct RecordArgs {
     /// Records end with NUL, not with a newline
     #[arg(short = '0', long)]
     null: bool,
-    /// The key is these fields (from 1) of the record
+    /// Use these fields of the record (from 1) as the key
     #[arg(long, value_name = "NUMBERS", allow_negative_numbers = true, value_delimiter = ',', value_parser = field_number)]
     field: Vec<usize>,
-    /// What stands between fields: one character, or \t [default: any number of blanks; for --csv a comma]
+    /// The character between fields, or \t for a tab [default: any number of blanks; with --csv a comma]
     #[arg(long, value_name = "CHAR", value_parser = delimiter)]
     delimiter: Option<u8>,
-    /// Records are CSV: quotes may hide delimiters and newlines, and the first record of a file names the columns
+    /// Records are CSV: quoted fields may contain delimiters and newlines, and the first record of a file
+    /// names the columns
     #[arg(long, conflicts_with_all = ["field", "json", "null"])]
     csv: bool,
-    /// The key is these columns of the CSV
+    /// Use these CSV columns as the key
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = column_name, requires = "csv")]
     column: Vec<String>,
-    /// Records are JSON, and the key is the values at these dotted paths (user.id); give it once for each, or commas
+    /// Records are JSON: use the values at these dotted paths (user.id) as the key; repeat the flag, or use
+    /// commas
     #[arg(long, value_name = "PATHS", value_delimiter = ',', value_parser = json_path, conflicts_with = "field")]
     json: Vec<String>,
-    /// What becomes of a record without a key (or, with --time-field, without a time)
+    /// What to do with a record without a key (or, with --time-field, without a time)
     #[arg(long, value_name = "WHAT", default_value = "pass")]
     pub(crate) missing: Missing,
 }
 
 impl RecordArgs {
-    /// What tags are set apart by: what the records' own columns are.
+    /// Returns the byte after a tag, which is also the delimiter of the records' own columns.
     pub(crate) fn tag_delimiter(&self) -> u8 {
         match self.delimiter {
             Some(byte) => byte,
@@ -72,7 +75,7 @@ impl RecordArgs {
         }
     }
 
-    /// The time stands where keys do: in a numbered field, a named column or at a path.
+    /// Builds the key finder. The time is found like a key: by field number, column name or path.
     fn keys(&self, time: Option<(&str, TimeUnit)>, terminator: u8) -> Result<Keys, Failure> {
         let (time_name, time_unit) = (time.map(|(name, _)| name), time.map(|(_, unit)| unit));
         let (format, key_slots) = if self.csv {
@@ -84,7 +87,7 @@ impl RecordArgs {
         } else if !self.field.is_empty() || time.is_some() {
             let time_number = time_name.map(field_number).transpose().map_err(|problem| {
                 Failure::Usage(format!(
-                    "--time-field: {problem} (names need --csv or --json, where it is a column or a path)"
+                    "--time-field: {problem} (to name a column or a path, add --csv or --json)"
                 ))
             })?;
             let numbers = self.field.iter().copied().chain(time_number);
@@ -99,7 +102,7 @@ impl RecordArgs {
 
 fn field_number(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| *number > 0);
-    number.ok_or_else(|| format!("`{text}` is no number of a field; the first is 1"))
+    number.ok_or_else(|| format!("`{text}` is not a field number; the first is 1"))
 }
 
 fn column_name(text: &str) -> Result<String, String> {
@@ -112,7 +115,7 @@ fn column_name(text: &str) -> Result<String, String> {
 
 fn json_path(text: &str) -> Result<String, String> {
     if text.split('.').any(str::is_empty) {
-        return Err("a path is names with dots between them; write for example user.id".into());
+        return Err("a path is names separated by dots; write for example user.id".into());
     }
     Ok(text.into())
 }
@@ -120,9 +123,12 @@ fn json_path(text: &str) -> Result<String, String> {
 fn delimiter(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         b"\\t" => Ok(b'\t'),
-        [b'\n' | b'\r' | b'"' | 0] => Err("a newline, a quote or NUL cannot stand between fields".into()),
+        [b'\n' | b'\r' | b'"' | 0] => {
+            Err("a newline, a carriage return, a quote or NUL cannot be a delimiter; use another character"
+                .into())
+        }
         [byte] => Ok(*byte),
-        _ => Err("write exactly one character of ASCII, or \\t for a tab".into()),
+        _ => Err("write exactly one ASCII character, or \\t for a tab".into()),
     }
 }
 
@@ -134,7 +140,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Starts to read. `time`: the field that holds the time, and how it is written.
+    /// Starts the reader thread. `time` is the field that holds the time, and its format.
     pub(crate) fn start(
         inputs: Inputs,
         records: &RecordArgs,
@@ -144,7 +150,7 @@ impl Source {
         let (sender, events) = mpsc::channel();
         let (free, recycled) = mpsc::channel();
         for _ in 0..BATCHES {
-            // The receiver is two lines above.
+            // This cannot fail: the receiver exists.
             let _ = free.send(Batch::new());
         }
         let splitter = records.splitter();
@@ -165,8 +171,8 @@ impl Source {
         Ok(Self { events, free, ending })
     }
 
-    /// Runs the stream to its end, or to whatever ends it. However it ends, every record that `sieve` has counted has been
-    /// written, unless writing is what failed.
+    /// Runs until the stream ends, fails or is stopped. Afterwards every record that `sieve` has counted has
+    /// been written, unless writing failed.
     pub(crate) fn run(
         self,
         sieve: &mut Sieve,
@@ -189,7 +195,7 @@ impl Source {
                     if let Some(state) = &mut state {
                         state.touch();
                     }
-                    // The reader may have ended before us.
+                    // Sending fails if the reader has already ended, which is fine.
                     let _ = self.free.send(batch);
                 }
                 // A signal that ends a whole pipeline often ends the input as well.
@@ -212,14 +218,15 @@ impl Source {
         }
     }
 
-    /// After a signal: what has been read before it, and then nothing.
+    /// After a signal: returns the remaining events, then an error.
     fn next_of_the_last(&self) -> Result<Event, RecvTimeoutError> {
         let asked = Instant::now();
         loop {
             let has_nothing_in_hand = self.ending.has_nothing_in_hand();
             let is_stuck = self.ending.is_reading() && asked.elapsed() > READ_PATIENCE;
             match self.events.recv_timeout(Duration::from_millis(1)) {
-                // Looked at before the channel was: whatever was in hand then would have come.
+                // The flag was loaded before the channel was read: if it was set, every batch was already
+                // there.
                 Err(RecvTimeoutError::Timeout) if !has_nothing_in_hand && !is_stuck => {}
                 event => return event,
             }
@@ -227,9 +234,9 @@ impl Source {
     }
 }
 
-/// What ends a stream before its end.
+/// Why a stream ended early.
 pub(crate) enum StreamEnd {
-    /// What was counted may not have been written.
+    /// Counted records may not have been written.
     OutputFailed(Failure),
     InputFailed(Failure),
     Stopped(i32),
@@ -243,7 +250,7 @@ mod tests {
     use crate::output::Emit;
     use crate::sieve::{Clock, Operation};
 
-    /// A stream to which this happens.
+    /// Runs a stream with these events.
     fn end_of(events: impl IntoIterator<Item = Event>, ending: Ending) -> Result<(), StreamEnd> {
         let (sender, receiver) = mpsc::channel();
         events.into_iter().for_each(|event| sender.send(event).unwrap());
@@ -256,15 +263,15 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_is_told_though_the_input_ends_as_well() {
+    fn a_signal_is_reported_even_if_the_input_ends_too() {
         let end = end_of([Event::Stop(15), Event::End], Ending::default());
         assert!(matches!(end, Err(StreamEnd::Stopped(15))));
         assert!(end_of([Event::End, Event::Stop(15)], Ending::default()).is_ok());
     }
 
-    /// Somebody else has read what we were promised.
+    /// Another process has read the bytes for which this read was started.
     #[test]
-    fn a_read_that_waits_against_all_expectation_does_not_keep_a_signal_waiting() {
+    fn a_read_that_blocks_unexpectedly_does_not_block_a_signal() {
         let end = end_of([Event::Stop(15)], Ending::in_a_read());
         assert!(matches!(end, Err(StreamEnd::Stopped(15))));
     }

@@ -1,4 +1,4 @@
-//! What a run has done, for people and for machines.
+//! The summary of a run, as text and as JSON.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::units::{human_bytes, human_span};
 
-/// Records by their fate. `records` is the sum of the other three; headers are no records.
+/// Counts of records. `records` is the sum of `unique`, `duplicates` and `missing`; headers are not records.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) records: u64,
@@ -19,14 +19,14 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// `--count`.
+    /// Formats the output of `--count`.
     pub(crate) fn text(&self) -> String {
         let Self { records, unique, duplicates, missing, .. } = self;
         format!("records {records}\nunique {unique}\nduplicates {duplicates}\nmissing {missing}\n")
     }
 }
 
-/// `--stats` and `--stats-json`.
+/// The output of `--stats` and `--stats-json`.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Summary {
     records: u64,
@@ -46,17 +46,17 @@ pub(crate) struct Summary {
     time: Option<TimeTroubles>,
 }
 
-/// What a window of time has met that its promise does not cover.
+/// Events that a time window's promise does not cover.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct TimeTroubles {
     /// Generations with more than their share of the capacity.
     overloaded_generations: u64,
-    /// Times that came later than a later time.
+    /// Times that were earlier than the latest time.
     backward_steps: u64,
 }
 
 impl TimeTroubles {
-    /// Since the filter was built; `None` for a window that is a count.
+    /// Returns the counts since the filter was built; `None` for a count window.
     fn of(filter: &Filter, statistics: &Statistics) -> Option<Self> {
         let Statistics { overloaded_generations, backward_steps, .. } = *statistics;
         filter.guaranteed_span().map(|_| Self { overloaded_generations, backward_steps })
@@ -64,7 +64,7 @@ impl TimeTroubles {
 }
 
 impl Summary {
-    /// Reads all of the filter's memory.
+    /// Reads the filter's whole memory.
     pub(crate) fn new(counts: Counts, elapsed: Duration, filter: &Filter) -> Self {
         let Counts { records, unique, duplicates, missing, bytes } = counts;
         let (plan, statistics) = (filter.plan(), filter.statistics());
@@ -86,13 +86,14 @@ impl Summary {
         }
     }
 
-    /// What has to be told even if no summary is asked for. `before`: the overloaded generations before this run.
+    /// Returns a warning to print even without `--stats`. `before` is the number of overloaded generations
+    /// before this run.
     pub(crate) fn warning(&self, capacity: u64, before: u64) -> Option<String> {
         let overloaded = self.time?.overloaded_generations.saturating_sub(before);
         (overloaded > 0).then(|| {
             format!(
                 "lately: overloaded generations: {overloaded}, each with more records than its share of --capacity {capacity}; \
-                 more new ones than promised may have been mistaken for repeats; give a higher --capacity"
+                 more new records than promised may have been mistaken for repeats; use a higher --capacity"
             )
         })
     }

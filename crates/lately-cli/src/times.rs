@@ -1,9 +1,10 @@
 //! Event times: epoch seconds, epoch milliseconds or RFC 3339, as milliseconds since 1970.
 
-/// How the time field is written.
+/// The format of the time field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum TimeUnit {
-    /// Told apart by value: numbers below 1e11 are seconds (until the year 5138), others milliseconds (from 1973)
+    /// By value: numbers below 1e11 are seconds (until the year 5138), others milliseconds (from 1973), any
+    /// other text is RFC 3339
     Auto,
     /// Seconds since 1970; decimals are allowed
     S,
@@ -13,11 +14,11 @@ pub(crate) enum TimeUnit {
     Rfc3339,
 }
 
-/// From here on, a number cannot be told to be of a time this program will see.
+/// Numbers from here on are not accepted as seconds: no time that this program will see is that late.
 const END_OF_SECONDS: u64 = 100_000_000_000;
 const END_OF_MILLIS: u64 = END_OF_SECONDS * 1_000;
 
-/// `None` if the text is no time of this kind, or one before 1970.
+/// Returns `None` if the text is not a time in this format, or is before 1970.
 pub(crate) fn parse_ms(text: &[u8], unit: TimeUnit) -> Option<u64> {
     let text = text.trim_ascii();
     match unit {
@@ -45,7 +46,7 @@ fn whole(digits: &[u8]) -> Option<u64> {
         .try_fold(0, |value, byte| Some(value * 10 + u64::from(byte.checked_sub(b'0').filter(|d| *d < 10)?)))
 }
 
-/// Digits, and perhaps decimals, of which milliseconds are kept.
+/// Parses seconds with optional decimals, of which the milliseconds are kept.
 fn seconds(text: &[u8]) -> Option<u64> {
     let (integer, decimals) = match memchr::memchr(b'.', text) {
         Some(point) => (&text[..point], Some(&text[point + 1..])),
@@ -55,7 +56,7 @@ fn seconds(text: &[u8]) -> Option<u64> {
     Some(seconds * 1_000 + decimals.map_or(Some(0), thousandths)?)
 }
 
-/// The first three decimals.
+/// Returns the first three decimals as a number.
 fn thousandths(decimals: &[u8]) -> Option<u64> {
     if decimals.is_empty() || !decimals.iter().all(u8::is_ascii_digit) {
         return None;
@@ -64,7 +65,7 @@ fn thousandths(decimals: &[u8]) -> Option<u64> {
     Some(whole(kept)? * [100, 10, 1][kept.len() - 1])
 }
 
-/// `YYYY-MM-DDThh:mm:ss[.fff](Z|+hh:mm|-hh:mm)`; a space may stand for the `T`, and letters may be small.
+/// `YYYY-MM-DDThh:mm:ss[.fff](Z|+hh:mm|-hh:mm)`; a space may replace the `T`, and letters may be lower case.
 fn rfc3339(text: &[u8]) -> Option<u64> {
     let number = |range: std::ops::Range<usize>| whole(text.get(range)?);
     let is = |at: usize, wanted: &[u8]| text.get(at).is_some_and(|byte| wanted.contains(byte));
@@ -120,7 +121,7 @@ fn days_in(year: u64, month: u64) -> u64 {
 
 const DAYS_BEFORE_1970: u64 = 719_528;
 
-/// Days before this one, from 1 January of the year 0 on.
+/// Returns the number of days from 1 January of the year 0 to this day.
 fn days_since_year_0(year: u64, month: u64, day: u64) -> u64 {
     let leap_days = match year.checked_sub(1) {
         // The year 0 is a leap year too.
@@ -136,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_told_apart_by_value() {
+    fn the_unit_of_a_time_follows_from_its_value() {
         let auto = |text: &str| parse_ms(text.as_bytes(), TimeUnit::Auto);
         assert_eq!(auto("1700000000"), Some(1_700_000_000_000));
         assert_eq!(auto("1700000000.25"), Some(1_700_000_000_250));
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fixed_unit_is_taken_at_its_word() {
+    fn a_fixed_unit_overrides_the_guess() {
         assert_eq!(parse_ms(b"5", TimeUnit::S), Some(5_000));
         assert_eq!(parse_ms(b"5", TimeUnit::Ms), Some(5));
         assert_eq!(parse_ms(b"5.5", TimeUnit::Ms), None);

@@ -1,8 +1,8 @@
-//! Numbers as people write them: `1M`, `1e6`, `10m`, `64MiB`. Read exactly, never through floating point.
+//! Parses numbers as people write them: `1M`, `1e6`, `10m`, `64MiB`. Exactly, never through floating point.
 
 use std::time::Duration;
 
-/// A count: plain, `1_000_000`, `1e6`, or with `k`, `M`, `G`, `T`.
+/// Parses a count: plain, `1_000_000`, `1e6`, or with `k`, `M`, `G`, `T`.
 pub(crate) fn count(text: &str) -> Result<u64, String> {
     let (number, unit) = split(text);
     let factor = match unit {
@@ -11,14 +11,18 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
         "M" => 1_000_000,
         "G" => 1_000_000_000,
         "T" => 1_000_000_000_000,
-        _ => return Err(format!("`{unit}` is no unit of a count; write for example 5000, 1e6, 250k or 1M")),
+        _ => {
+            return Err(format!(
+                "`{unit}` is not a unit of a count; write for example 5000, 1e6, 250k or 1M"
+            ));
+        }
     };
     whole(number, factor).ok_or_else(|| {
         format!("not a whole number between 0 and {}; write for example 5000, 1e6, 250k or 1M", u64::MAX)
     })
 }
 
-/// Bytes: plain, `kB`, `MB`, `GB` (thousands), or `KiB`, `MiB`, `GiB` (1024s).
+/// Parses bytes: plain, `kB`, `MB`, `GB` (thousands), or `KiB`, `MiB`, `GiB` (1024s).
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let (number, unit) = split(text);
     let factor = match unit {
@@ -31,14 +35,14 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
         "MiB" => 1 << 20,
         "GiB" => 1 << 30,
         "TiB" => 1 << 40,
-        _ => return Err(format!("`{unit}` is no unit of memory; write for example 500kB, 64MiB or 2GiB")),
+        _ => return Err(format!("`{unit}` is not a unit of memory; write for example 500kB, 64MiB or 2GiB")),
     };
     whole(number, factor).ok_or_else(|| {
         format!("not a whole number of bytes up to {}; write for example 64MiB or 2GiB", u64::MAX)
     })
 }
 
-/// A span of time: `ms`, `s`, `m`, `h`, `d`.
+/// Parses a span of time: `ms`, `s`, `m`, `h`, `d`.
 pub(crate) fn span(text: &str) -> Result<Duration, String> {
     const EXAMPLES: &str = "write for example 500ms, 30s, 10m, 24h or 7d";
     let (number, unit) = split(text);
@@ -48,18 +52,18 @@ pub(crate) fn span(text: &str) -> Result<Duration, String> {
         "m" => 60_000,
         "h" => 3_600_000,
         "d" => 86_400_000,
-        // Nothing is nothing in every unit, and less than nothing is wrong in every unit.
+        // Zero needs no unit, and a negative number is wrong in every unit.
         "" if whole(number, 1) == Some(0) || number.starts_with('-') => 1,
         "" => return Err(format!("a span needs a unit; {EXAMPLES}")),
-        _ => return Err(format!("`{unit}` is no unit of time; {EXAMPLES}")),
+        _ => return Err(format!("`{unit}` is not a unit of time; {EXAMPLES}")),
     };
     whole(number, factor)
         .map(Duration::from_millis)
         .ok_or_else(|| format!("not a whole number of milliseconds up to {}; {EXAMPLES}", u64::MAX))
 }
 
-/// The number (also one below zero, which none of them may be), and the letters behind it. The `e` of an exponent belongs to
-/// the number.
+/// Splits a text into the number and the unit after it. The `e` of an exponent belongs to the number, and so
+/// does a minus sign, which [`whole`] rejects.
 fn split(text: &str) -> (&str, &str) {
     let bytes = text.as_bytes();
     let mut end = usize::from(text.starts_with('-'));
@@ -79,7 +83,7 @@ fn split(text: &str) -> (&str, &str) {
     text.split_at(end)
 }
 
-/// `number * factor`, if that is a whole number and fits.
+/// Returns `number * factor`, if it is a whole number and fits.
 fn whole(number: &str, factor: u64) -> Option<u64> {
     let (mantissa, exponent) = match number.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
@@ -109,7 +113,7 @@ fn whole(number: &str, factor: u64) -> Option<u64> {
     u64::try_from(value).ok().filter(|&value| places.unsigned_abs() <= 64 || value == 0)
 }
 
-/// Bytes for people: three digits and a binary unit.
+/// Formats bytes for people: one decimal and a binary unit.
 pub(crate) fn human_bytes(bytes: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
     let mut value = bytes as f64;
@@ -121,7 +125,7 @@ pub(crate) fn human_bytes(bytes: u64) -> String {
     if unit == 0 { format!("{bytes} B") } else { format!("{value:.1} {}", units[unit]) }
 }
 
-/// A span for people, in the largest unit that divides it.
+/// Formats a span for people, in the largest unit that divides it.
 pub(crate) fn human_span(millis: u64) -> String {
     let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")];
     match units.into_iter().find(|(unit, _)| millis >= *unit && millis.is_multiple_of(*unit)) {
@@ -188,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn people_get_few_digits() {
+    fn people_see_few_digits() {
         assert_eq!(human_bytes(1_023), "1023 B");
         assert_eq!(human_bytes(5_400_000), "5.1 MiB");
         assert_eq!(human_span(600_000), "10m");

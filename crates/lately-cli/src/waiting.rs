@@ -1,4 +1,4 @@
-//! Waiting for a file without reading or writing it.
+//! Waits for a file without reading or writing it.
 
 #[cfg(unix)]
 pub(crate) use unix::{until_readable, until_writable};
@@ -10,23 +10,23 @@ mod unix {
     use rustix::event::{PollFd, PollFlags, poll};
     use rustix::io::Errno;
 
-    /// Until something can be read: data, the end, or an error.
+    /// Waits until there is something to read: data, the end, or an error.
     pub(crate) fn until_readable(file: &File) {
         until(file, PollFlags::IN);
     }
 
-    /// Until something can be written, or an error told.
+    /// Waits until a write would succeed or return an error.
     pub(crate) fn until_writable(file: &File) {
         until(file, PollFlags::OUT);
     }
 
     fn until(file: &File, flags: PollFlags) {
-        // What it cannot tell, reading or writing will.
+        // Other errors are ignored: the read or the write reports them.
         while poll(&mut [PollFd::new(file, flags)], None) == Err(Errno::INTR) {}
     }
 }
 
-/// Elsewhere reading and writing wait, and no signal ends that.
+/// On other platforms reads and writes block, and no signal interrupts them.
 #[cfg(not(unix))]
 pub(crate) fn until_readable(_: &std::fs::File) {}
 

@@ -1,4 +1,4 @@
-//! The other commands, and what is asked wrongly.
+//! The other commands, and wrong arguments.
 
 mod common;
 
@@ -7,7 +7,7 @@ use lately::model::{self, Model};
 use lately::{Filter, Shape, shard_window};
 
 #[test]
-fn metrics_are_the_models_to_the_last_digit() {
+fn metrics_equal_the_models_to_the_last_digit() {
     for (options, shape) in [
         ("--k 10 --l 7", Shape::slices(10, 7)),
         ("--k 3 --l 5 --block-bits 512 --bits-per-block 4", Shape::blocks(3, 5, 512, 4)),
@@ -47,7 +47,7 @@ fn metrics_are_the_models_to_the_last_digit() {
 }
 
 #[test]
-fn plans_are_the_librarys() {
+fn plans_equal_the_librarys() {
     let expected = Filter::builder().window(50_000).false_positive_rate(1e-3).plans().unwrap();
     let found = json(answer("plan --window 50k --fp 1e-3 --json --top 4", b""));
     let plans = found["plans"].as_array().unwrap();
@@ -67,7 +67,7 @@ fn plans_are_the_librarys() {
 }
 
 #[test]
-fn shards_get_the_window_that_keeps_the_whole() {
+fn each_shard_gets_the_window_that_the_library_computes() {
     let window = shard_window(100_000, 16);
     let found = json(answer("plan --window 100k --shards 16 --layout slices --json", b""));
     assert_eq!(found["shard_window"].as_u64(), Some(window));
@@ -78,7 +78,7 @@ fn shards_get_the_window_that_keeps_the_whole() {
 }
 
 #[test]
-fn the_frontier_is_drawn() {
+fn a_plot_has_one_curve_per_layout() {
     let directory = Directory::new("plot");
     let path = directory.name("slack.svg");
     answer(&format!("plan --window 20k --fp 1e-2 --top 1 --plot {path}"), b"");
@@ -92,7 +92,7 @@ fn the_frontier_is_drawn() {
 }
 
 #[test]
-fn a_state_is_shown() {
+fn inspect_shows_a_state() {
     let directory = Directory::new("inspect");
     let (count, time) = (directory.name("count"), directory.name("time"));
     let lines = numbers(0..2_000);
@@ -143,7 +143,7 @@ fn every_commands_help_has_examples() {
 }
 
 #[test]
-fn what_is_asked_wrongly_is_refused_with_2_and_a_remedy() {
+fn wrong_arguments_fail_with_code_2_and_a_remedy() {
     for (line, named) in [
         ("", "Usage"),
         ("undo", "undo"),
@@ -181,17 +181,17 @@ fn what_is_asked_wrongly_is_refused_with_2_and_a_remedy() {
         ("dedup --window 10 --slack 0", "--slack"),
         ("dedup --window 1000 --slack 0.0001", "--slack"),
         ("dedup --window 1M --fp 1e-4 --max-memory 1MiB", "--max-memory"),
-        // Memory alone does not make the rate worse.
+        // `--max-memory` alone does not make the rate worse.
         ("dedup --window 1M --max-memory 100kB", "--max-memory 100000 is too little"),
         ("plan --window 1M --max-memory 100kB", "--max-memory 100000 is too little"),
-        ("dedup --window 1M --max-memory 100kB", "or a --window (or --capacity) of "),
+        ("dedup --window 1M --max-memory 100kB", "or use a --window (or --capacity) of "),
         ("dedup --window 10 --max-memory lots", "64MiB"),
         ("dedup --window 10 --layout columns", "slices"),
         ("dedup --window 10 --refresh never", "first"),
         ("dedup --window 10 --emit all", "tagged"),
         ("dedup --window 10 --emit tagged --count", "--count"),
         ("dedup --window 10 --field 0", "the first is 1"),
-        ("dedup --window 10 --field 1 --delimiter ab", "one character"),
+        ("dedup --window 10 --field 1 --delimiter ab", "one ASCII character"),
         ("dedup --window 10 --column x", "--csv"),
         ("dedup --window 10 --csv --field 1", "--field"),
         ("dedup --window 10 --csv -0", "--null"),

@@ -1,4 +1,4 @@
-//! What a record is, byte for byte, and what it is known by.
+//! Records, byte for byte, and their keys.
 
 mod common;
 
@@ -22,7 +22,7 @@ fn lines_are_kept_byte_for_byte() {
 }
 
 #[test]
-fn binary_input_is_no_different() {
+fn binary_input_is_kept_byte_for_byte() {
     let mut random = common::exact::Random(8);
     let records: Vec<Vec<u8>> =
         (0..500).map(|_| (0..random.below(60)).map(|_| random.next() as u8).collect()).collect();
@@ -56,7 +56,7 @@ fn fields_by_number() {
     dedup("--field 2 --delimiter ,", b"1,a\r\n2,a\n3,a", b"1,a\r\n");
     dedup("--field 2 --delimiter ,", b"1,a\n2,a\r", b"1,a\n");
     dedup("--csv", b"id,v\n1,a\r\n1,a\n1,a\r", b"id,v\n1,a\r\n");
-    // Values side by side are not values in one.
+    // Two values differ from one value with the same bytes.
     dedup("--field 1,2 --delimiter ,", b"ab,c\na,bc\n,abc\nab,c,\n", b"ab,c\na,bc\n,abc\n");
     dedup("--field 2 --delimiter ,", b"1,\n2,\n", b"1,\n");
 }
@@ -67,7 +67,7 @@ fn csv_with_real_quoting() {
     let once = b"id,user,ts\r\n1,\"Lee, Ann\",5\r\n3,\"two\nlines\",5\r\n4,\"say \"\"hi\"\"\",5\r\n";
     dedup("--csv --column user", input, once);
     dedup("--csv --column user,ts", input, input);
-    // Quoted or not, a value is the same value.
+    // A value is the same with and without quotes.
     dedup("--csv --column b", b"a,b\n1,x\n2,\"x\"\n", b"a,b\n1,x\n");
     dedup("--csv --column b --delimiter ;", b"a;b\n1;x\n2;\"x\"\n3;x,y\n", b"a;b\n1;x\n3;x,y\n");
     dedup("--csv", b"a,b\n1,x\n1,x\n2,x", b"a,b\n1,x\n2,x");
@@ -132,7 +132,7 @@ fn records_without_a_key_pass_are_dropped_or_end_the_run() {
         let refused = complaint(&format!("{line} --missing fail"), input, 1);
         assert!(refused.contains("record") && refused.contains("--missing"), "{refused}");
     }
-    // What came before the failure has come out.
+    // Records before the failure have been written.
     let mut command = common::lately(common::words("dedup --window 10 --field 2 --missing fail"));
     let output = common::run(&mut command, b"1 a\n2 b\n3\n4 c\n");
     assert_eq!((output.status.code(), output.stdout), (Some(1), b"1 a\n2 b\n".to_vec()));
@@ -150,11 +150,11 @@ fn times_in_fields_columns_and_paths() {
     assert_eq!(run("--csv --column k --time-field t", csv), kept);
     let json = b"{\"t\":{\"ms\":1700000000000},\"k\":1}\n{\"t\":{\"ms\":1700000009000},\"k\":1}\n{\"t\":{\"ms\":1700000100000},\"k\":1}\n";
     assert_eq!(run("--json k --time-field t.ms", json).lines().count(), 2);
-    // The same numbers, taken as milliseconds, are a tenth of a second apart.
+    // The same numbers, read as milliseconds, are a tenth of a second apart.
     assert_eq!(run("--time-field 1 --time-unit ms --field 2", lines), "1700000000 a\n");
     // A record without a time is a record without a key.
     assert_eq!(run("--time-field 1 --field 2 --missing drop", b"soon a\n1700000000 b\n"), "1700000000 b\n");
-    // Without a key, the whole record is one.
+    // Without key flags, the whole record is the key.
     assert_eq!(
         run("--time-field 1", b"1700000000 a\n1700000000 a\n1700000001 a\n"),
         "1700000000 a\n1700000001 a\n"

@@ -1,4 +1,4 @@
-//! What is written, and what happens when it cannot be.
+//! Output, and output that fails.
 
 mod common;
 
@@ -12,7 +12,7 @@ use common::{Directory, answer, feed, json_file, lately, numbers, run, spawn, te
 const INPUT: &[u8] = b"a,1\nb,1\na,1\nc,1\na,1";
 
 #[test]
-fn unique_duplicates_and_tagged_share_the_stream() {
+fn emit_writes_unique_duplicate_or_tagged_records() {
     let emit = |what: &str| text(&answer(&format!("dedup --window 10 --emit {what}"), INPUT));
     assert_eq!(emit("unique"), "a,1\nb,1\nc,1\n");
     assert_eq!(emit("duplicates"), "a,1\na,1");
@@ -26,7 +26,7 @@ fn unique_duplicates_and_tagged_share_the_stream() {
 }
 
 #[test]
-fn a_summary_for_people_and_one_for_machines() {
+fn the_summary_is_printed_as_text_and_written_as_json() {
     let directory = Directory::new("summary");
     let path = directory.name("stats.json");
     let line = format!("dedup --window 10 --field 2 --delimiter , --count --stats --stats-json {path}");
@@ -60,7 +60,7 @@ fn a_summary_for_people_and_one_for_machines() {
 }
 
 #[test]
-fn a_closed_pipe_ends_quietly_and_saves_nothing_that_nobody_got() {
+fn a_closed_pipe_ends_the_run_quietly_and_does_not_save_unwritten_records() {
     let directory = Directory::new("closed");
     let state = directory.name("state");
     let mut child = spawn(&mut lately(words(&format!("dedup --window 1000 --checkpoint 0 --state {state}"))));
@@ -68,7 +68,7 @@ fn a_closed_pipe_ends_quietly_and_saves_nothing_that_nobody_got() {
     common::expect(&mut child, b"first\n");
     drop(child.stdout.take());
     let mut stdin = common::stdin_of(&mut child);
-    // Until it notices and hangs up.
+    // Until the child notices the closed pipe and exits.
     while std::io::Write::write_all(&mut stdin, b"more\nand more\n").is_ok() {}
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()));
@@ -76,7 +76,7 @@ fn a_closed_pipe_ends_quietly_and_saves_nothing_that_nobody_got() {
 }
 
 #[test]
-fn a_full_disk_is_told_and_the_saved_state_stays() {
+fn a_full_disk_is_reported_and_the_saved_state_stays() {
     let directory = Directory::new("full");
     let state = directory.name("state");
     let line = format!("dedup --window 1000 --state {state}");
@@ -87,10 +87,10 @@ fn a_full_disk_is_told_and_the_saved_state_stays() {
     let output = lately(words(&format!("{line} {input}"))).stdout(full()).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("standard output: No space left"), "{}", text(&output.stderr));
-    assert_eq!(fs::read(&state).unwrap(), before, "what was not written is not known as seen");
+    assert_eq!(fs::read(&state).unwrap(), before, "records that were not written are not saved as seen");
     let counted = lately(words(&format!("{line} --count {input}"))).stdout(full()).output().unwrap();
     assert_eq!(counted.status.code(), Some(1));
-    assert_eq!(fs::read(&state).unwrap(), before, "nor what was counted in vain");
+    assert_eq!(fs::read(&state).unwrap(), before, "nor are records whose counts were not written");
     assert_eq!(answer(&line, b"saved\nlost\n"), b"lost\n");
     for command in ["plan --window 1000", "metrics --k 3 --l 5", "dedup --window 1000 --count /dev/null"] {
         let output = lately(words(command)).stdout(full()).output().unwrap();
@@ -101,9 +101,9 @@ fn a_full_disk_is_told_and_the_saved_state_stays() {
     assert!(refused.contains("/dev/full"), "{refused}");
 }
 
-/// As a program may leave it that has shared its output with us.
+/// A program that shares its output with this one may leave it nonblocking.
 #[test]
-fn an_output_that_does_not_wait_is_waited_for() {
+fn a_nonblocking_output_is_waited_for() {
     let (mut reader, writer) = std::io::pipe().unwrap();
     rustix::fs::fcntl_setfl(&writer, rustix::fs::OFlags::NONBLOCK).unwrap();
     let directory = Directory::new("nonblocking");
@@ -115,7 +115,7 @@ fn an_output_that_does_not_wait_is_waited_for() {
         .unwrap();
     let mut first = [0];
     reader.read_exact(&mut first).unwrap();
-    // It finds the pipe full.
+    // Meanwhile the child fills the pipe.
     std::thread::sleep(Duration::from_millis(100));
     let mut written = first.to_vec();
     reader.read_to_end(&mut written).unwrap();
@@ -139,19 +139,19 @@ fn an_input_that_is_the_output_is_refused() {
 }
 
 #[test]
-fn a_state_that_does_not_fit_is_told_and_the_saved_one_stays() {
+fn a_state_that_does_not_fit_on_disk_is_reported_and_the_saved_one_stays() {
     let directory = Directory::new("limit");
     let state = directory.name("state");
     let line = format!("dedup --window 100k --state {state}");
     answer(&line, b"saved\n");
     let before = fs::read(&state).unwrap();
-    // A limit on the size of files, with its signal ignored, is a disk that is full after 4 KiB.
+    // A limit on the file size, with its signal ignored, acts like a disk that is full after 4 KiB.
     let script =
         format!("trap '' XFSZ; ulimit -f 8; exec {} {line} --checkpoint 1ms", env!("CARGO_BIN_EXE_lately"));
-    let mut child = spawn(std::process::Command::new("sh").args(["-c", &script]));
+    let mut child = spawn(common::program("/bin/sh").args(["-c", &script]));
     feed(&mut child, b"more\n");
     common::expect(&mut child, b"more\n");
-    // A failed checkpoint is told of, and the stream goes on.
+    // A failed checkpoint is reported, and the stream continues.
     let mut told = [0; 30];
     child.stderr.as_mut().unwrap().read_exact(&mut told).unwrap();
     assert_eq!(text(&told), "lately: a checkpoint failed, t");
@@ -175,8 +175,14 @@ fn a_progress_bar_is_for_a_terminal_and_a_known_end() {
         unlockpt(&control).unwrap();
         let name = ptsname(&control, Vec::new()).unwrap();
         let terminal = OpenOptions::new().read(true).write(true).open(name.to_str().unwrap()).unwrap();
-        let mut child =
-            lately(words(arguments)).stdin(stdin).stdout(Stdio::null()).stderr(terminal).spawn().unwrap();
+        // Without TERM, the terminal counts as one that cannot draw a bar.
+        let mut child = lately(words(arguments))
+            .env("TERM", "xterm")
+            .stdin(stdin)
+            .stdout(Stdio::null())
+            .stderr(terminal)
+            .spawn()
+            .unwrap();
         // Reading fails when the last process has closed the terminal.
         let reader = std::thread::spawn(move || {
             let (mut shown, mut piece) = (Vec::new(), [0; 4096]);
@@ -199,7 +205,7 @@ fn a_progress_bar_is_for_a_terminal_and_a_known_end() {
 }
 
 #[test]
-fn a_standard_error_that_cannot_be_written_changes_no_exit_code() {
+fn an_unwritable_standard_error_does_not_change_the_exit_code() {
     let full = || Stdio::from(OpenOptions::new().write(true).open("/dev/full").unwrap());
     for (line, code) in [
         ("dedup --window 10 --stats /dev/null", 0),
@@ -213,8 +219,8 @@ fn a_standard_error_that_cannot_be_written_changes_no_exit_code() {
 }
 
 #[test]
-fn a_failed_summary_hides_no_other_failure() {
-    // Nobody reads the counts, which alone would be no failure.
+fn a_failed_summary_does_not_hide_another_failure() {
+    // Nobody reads the counts; a closed pipe alone would not be a failure.
     let directory = Directory::new("hidden");
     let input = directory.file("input", "a\n");
     let (_, closed) = std::io::pipe().unwrap();
@@ -230,7 +236,7 @@ fn a_failed_summary_hides_no_other_failure() {
 }
 
 #[test]
-fn an_overloaded_window_is_told() {
+fn an_overloaded_window_is_reported() {
     let directory = Directory::new("overload");
     let path = directory.name("stats.json");
     let run_with = |capacity: u64| {
@@ -248,7 +254,7 @@ fn an_overloaded_window_is_told() {
 }
 
 #[test]
-fn a_byte_order_mark_stays_first_and_is_no_column() {
+fn a_byte_order_mark_stays_first_and_is_not_part_of_a_column() {
     let directory = Directory::new("mark");
     let (first, second) = (directory.file("1", "\u{feff}k,v\na,1\n"), directory.file("2", "k,v\na,1\n"));
     let line = format!("dedup --window 10 --csv --column k --emit tagged {first} {second}");
@@ -256,7 +262,7 @@ fn a_byte_order_mark_stays_first_and_is_no_column() {
 }
 
 #[test]
-fn keys_that_no_record_has_are_told() {
+fn a_run_without_any_keys_is_reported() {
     let told = |options: &str| {
         let output = run(&mut lately(words(&format!("dedup --window 10 {options}"))), b"a b\nc\n");
         assert!(output.status.success());

@@ -1,4 +1,4 @@
-//! Input in all sizes: byte by byte, in one enormous line, from many files, from files that are not there.
+//! Input of all sizes: byte by byte, in one enormous line, from many files, from missing files.
 
 mod common;
 
@@ -9,7 +9,7 @@ use common::{
 };
 
 #[test]
-fn one_byte_at_a_time() {
+fn input_may_come_one_byte_at_a_time() {
     let input = b"a,x\nb,\"y\nz\"\na,x\n\nb,\"y\nz\"\nlast";
     let byte_by_byte = |line: &str| {
         let mut child = spawn(&mut lately(words(line)));
@@ -27,8 +27,8 @@ fn one_byte_at_a_time() {
 }
 
 #[test]
-fn what_is_decided_is_written_at_once() {
-    // Each answer is awaited before the next record is sent: it would hang if anything were held back.
+fn each_decision_is_written_at_once() {
+    // Each answer is read before the next record is sent: the test hangs if a record is held back.
     for options in ["", "--csv", "--json id --missing drop"] {
         let mut child = spawn(&mut lately(words(&format!("dedup --window 100 {options}"))));
         if options == "--csv" {
@@ -39,7 +39,7 @@ fn what_is_decided_is_written_at_once() {
             let record = format!("{{\"id\":{number}}}\n");
             feed(&mut child, record.as_bytes());
             expect(&mut child, record.as_bytes());
-            // A repeat and half a record: nothing comes, and nothing is lost.
+            // A repeat: nothing is written.
             feed(&mut child, record.as_bytes());
         }
         assert!(child.wait_with_output().unwrap().stdout.is_empty());
@@ -47,7 +47,7 @@ fn what_is_decided_is_written_at_once() {
 }
 
 #[test]
-fn a_line_of_100_megabytes() {
+fn a_line_may_have_100_megabytes() {
     let mut line = vec![b'x'; 100_000_000];
     line.extend_from_slice(b"\nshort\n");
     let input = [&line[..], &line[..], b"short"].concat();
@@ -86,7 +86,7 @@ fn more_records_than_a_batch_holds() {
 }
 
 #[test]
-fn files_one_after_the_other() {
+fn files_are_read_one_after_the_other() {
     let directory = Directory::new("files");
     let (one, two) = (directory.file("1", "a\nb"), directory.file("2", "b\nc"));
     let empty = directory.file("3", "");
@@ -95,7 +95,7 @@ fn files_one_after_the_other() {
 }
 
 #[test]
-fn files_that_cannot_be_read() {
+fn files_that_cannot_be_read_are_reported() {
     let directory = Directory::new("unreadable");
     let one = directory.file("1", "a\n");
     let missing = directory.name("missing");
@@ -105,7 +105,7 @@ fn files_that_cannot_be_read() {
     let refused = complaint(&format!("dedup --window 10 {}", directory.name("")), b"", 1);
     assert!(refused.contains("is a directory"), "{refused}");
 
-    // A file that vanishes while another is being read: what was read counts, and is saved.
+    // A file vanishes while another is being read: the records read before are written and saved.
     let (state, vanishing) = (directory.name("state"), directory.file("vanishing", "z\n"));
     let mut child = spawn(&mut lately(words(&format!("dedup --window 10 --state {state} - {vanishing}"))));
     feed(&mut child, b"b\n");
@@ -118,7 +118,7 @@ fn files_that_cannot_be_read() {
     assert!(lately::Filter::load(state).unwrap().contains("b"));
 }
 
-/// The plan's bytes and 16 MiB, whatever comes, with checkpoints too.
+/// The process needs at most the plan's bytes and 16 MiB, whatever the input, with checkpoints too.
 #[cfg(target_os = "linux")]
 #[test]
 fn memory_does_not_grow_with_the_input() {

@@ -1,4 +1,4 @@
-//! States: across restarts, signals and crashes, and against other processes.
+//! States: restarts, signals, crashes and other processes.
 
 mod common;
 
@@ -14,7 +14,7 @@ use lately::{Filter, HashFunction};
 use rustix::process::{Pid, Signal, kill_process};
 
 #[test]
-fn runs_in_pieces_are_one_run() {
+fn several_runs_on_one_state_equal_one_run() {
     let directory = Directory::new("pieces");
     let mut random = Random(5);
     let records: Vec<String> = (0..5_000).map(|_| format!("{}\n", random.below(3_000))).collect();
@@ -34,7 +34,7 @@ fn runs_in_pieces_are_one_run() {
 }
 
 #[test]
-fn a_state_of_another_promise_is_refused_by_name() {
+fn a_state_with_another_promise_is_refused_and_the_error_names_the_difference() {
     let directory = Directory::new("differs");
     let count = directory.name("count");
     let time = directory.name("time");
@@ -57,12 +57,12 @@ fn a_state_of_another_promise_is_refused_by_name() {
         assert!(refused.contains(state.as_str()) && refused.contains("another --state"), "{refused}");
         assert_eq!(fs::read(state).unwrap(), before);
     }
-    // Better than asked for is good enough.
+    // A better promise than requested is accepted.
     answer(&format!("dedup --window 1000 --fp 1e-2 --slack 0.5 --max-memory 1MB --state {count}"), b"b\n");
 }
 
 #[test]
-fn what_is_no_state_is_refused_and_left_alone() {
+fn a_file_that_is_not_a_state_is_refused_and_not_changed() {
     let directory = Directory::new("nostate");
     let other = directory.file("notes.txt", "not a filter");
     let refused = complaint(&format!("dedup --window 10 --state {other}"), b"a\n", 1);
@@ -75,7 +75,7 @@ fn what_is_no_state_is_refused_and_left_alone() {
         let refused = complaint(&format!("{line} {state}"), b"a\n", 1);
         assert!(refused.contains("cut off") && refused.contains("state"), "{line}: {refused}");
     }
-    // It never ends, but it does not begin like a state.
+    // This file never ends, but its start shows that it is not a state.
     assert!(complaint("inspect /dev/zero", b"", 1).contains("not a lately snapshot"));
     let refused = complaint("dedup --window 10 --state /dev/null", b"a\n", 1);
     assert!(refused.contains("is not a file"), "{refused}");
@@ -84,17 +84,17 @@ fn what_is_no_state_is_refused_and_left_alone() {
 }
 
 #[test]
-fn one_state_one_process() {
+fn only_one_process_at_a_time_can_use_a_state() {
     let directory = Directory::new("lock");
     let line = format!("dedup --window 10 --checkpoint 1ms --state {}", directory.name("state"));
     let mut first = spawn(&mut lately(words(&line)));
     feed(&mut first, b"a\n");
     expect(&mut first, b"a\n");
-    // Also after the file has been replaced by a checkpoint.
+    // The lock also holds after a checkpoint has replaced the file.
     wait_until("a checkpoint", || directory.path("state").exists());
     let refused = complaint(&line, b"b\n", 1);
     assert!(refused.contains("another process") && refused.contains("--state"), "{refused}");
-    // Looking is free.
+    // Reading needs no lock.
     let state = directory.name("state");
     assert_eq!(text(&answer(&format!("contains --state {state}"), b"a\nb\n")), "seen\ta\nnew\tb\n");
     drop(stdin_of(&mut first));
@@ -103,7 +103,7 @@ fn one_state_one_process() {
 }
 
 #[test]
-fn a_state_of_another_hash_is_followed() {
+fn the_hash_function_of_a_stored_state_is_used() {
     let directory = Directory::new("hash");
     let state = directory.name("state");
     let hash = HashFunction::SipHash13 { key: *b"sixteen secret b" };
@@ -117,7 +117,7 @@ fn a_state_of_another_hash_is_followed() {
 }
 
 #[test]
-fn signals_end_in_order() {
+fn a_signal_ends_the_run_in_order_and_saves() {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
         let directory = Directory::new(&format!("signal{code}"));
         let state = directory.name("state");
@@ -130,7 +130,7 @@ fn signals_end_in_order() {
         let output = child.wait_with_output().unwrap();
         drop(held_open);
         assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
-        assert_eq!(text(&output.stdout), "", "half a record is none");
+        assert_eq!(text(&output.stdout), "", "half a record is not written");
         assert!(text(&output.stderr).contains("records             2\n"));
         assert_eq!(Filter::load(&state).unwrap().statistics().inserts, 2);
         assert_eq!(answer(&line, b"b\nhalf a record\n"), b"half a record\n");
@@ -138,16 +138,16 @@ fn signals_end_in_order() {
 }
 
 #[test]
-fn a_signal_in_full_flow_decides_exactly_what_was_read() {
+fn after_a_signal_exactly_the_records_that_were_read_are_decided() {
     let directory = Directory::new("flow");
     let records = numbers(0..500_000);
     let input = directory.file("input", &records);
-    // A pipe without a writer comes after it, so that the stream does not end before the signal.
+    // A pipe without a writer follows the input, so that the stream does not end before the signal.
     let pipe = fifo(&directory);
     for round in 0..10_u64 {
         let state = directory.name(&format!("state{round}"));
         let line = format!("dedup --window 100k --emit tagged --checkpoint 0 --state {state} - {pipe}");
-        // Whoever shares an open file shares its position: afterwards it says how far the child has read.
+        // Both processes share the position of the open file: it tells afterwards how far the child has read.
         let mut file = fs::File::open(&input).unwrap();
         let mut child =
             lately(words(&line)).stdin(file.try_clone().unwrap()).stdout(Stdio::piped()).spawn().unwrap();
@@ -160,14 +160,14 @@ fn a_signal_in_full_flow_decides_exactly_what_was_read() {
         let written = collector.join().unwrap();
         let read = file.stream_position().unwrap() as usize;
         let complete = memchr::memchr_iter(b'\n', &records[..read]).count();
-        assert_eq!(written, complete, "round {round}: every record that was read has come out");
+        assert_eq!(written, complete, "round {round}: every record that was read has been written");
         let known = Filter::load(&state).unwrap().statistics().inserts;
-        assert_eq!(known, written as u64, "round {round}: what has come out is known");
+        assert_eq!(known, written as u64, "round {round}: every written record is in the state");
     }
 }
 
 #[test]
-fn a_signal_reaches_who_waits_for_a_pipe_to_be_opened() {
+fn a_signal_ends_a_run_that_waits_for_a_pipe_to_be_opened() {
     let directory = Directory::new("fifo");
     let state = directory.name("state");
     let line = format!("dedup --window 100 --state {state} - {}", fifo(&directory));
@@ -181,14 +181,14 @@ fn a_signal_reaches_who_waits_for_a_pipe_to_be_opened() {
 }
 
 #[test]
-fn a_signal_after_the_end_of_the_input_does_not_cut_the_end_short() {
+fn a_signal_after_the_end_of_the_input_does_not_interrupt_the_summary() {
     let directory = Directory::new("late");
     let (state, pipe) = (directory.name("state"), fifo(&directory));
     let mut child =
         spawn(&mut lately(words(&format!("dedup --window 100 --state {state} --stats-json {pipe}"))));
     feed(&mut child, b"a\n");
     drop(stdin_of(&mut child));
-    // It waits for somebody to read its summary.
+    // The child waits until the summary is read.
     wait_until("the save", || directory.path("state").exists());
     kill(&child, Signal::TERM);
     for _ in 0..50 {
@@ -201,7 +201,7 @@ fn a_signal_after_the_end_of_the_input_does_not_cut_the_end_short() {
 }
 
 #[test]
-fn a_link_does_not_lead_around_the_lock() {
+fn a_symbolic_link_does_not_bypass_the_lock() {
     let directory = Directory::new("link");
     let (state, link) = (directory.name("state"), directory.name("link"));
     let line = format!("dedup --window 100 --state {state}");
@@ -226,9 +226,9 @@ fn fifo(directory: &Directory) -> String {
 }
 
 #[test]
-fn a_second_signal_ends_at_once() {
+fn a_second_signal_ends_the_process_at_once() {
     let mut child = spawn(&mut lately(words("dedup --window 1000 --fp 1e-3")));
-    // More than a pipe holds, and nobody reads: it is stuck in a write.
+    // The input is larger than a pipe holds, and nobody reads the output: the child is stuck in a write.
     let mut stdin = stdin_of(&mut child);
     let feeder = std::thread::spawn(move || {
         let lines = numbers(0..100_000);
@@ -245,7 +245,7 @@ fn a_second_signal_ends_at_once() {
         std::thread::sleep(Duration::from_millis(1));
     }
     let status = child.wait().unwrap();
-    // On a machine so busy that it was not stuck yet, the first signal has ended it in order.
+    // If a busy machine delayed the child and it was not stuck yet, the first signal ended it in order.
     assert!(status.signal() == Some(15) || status.code() == Some(143), "{status}");
     drop(child.stdout.take());
     feeder.join().unwrap();
@@ -271,9 +271,10 @@ fn checkpoints_are_made_while_the_stream_pauses() {
     assert!(child.wait().unwrap().success());
 }
 
-/// Killed at any moment, a state can be loaded and never goes back, and every record it knows has come out.
+/// After a kill at any moment, the state can be loaded, it is never older than before, and every record in it
+/// has been written.
 #[test]
-fn kill_9_at_any_moment() {
+fn kill_9_at_any_moment_neither_damages_the_state_nor_loses_records() {
     const ROUNDS: u64 = 60;
     let directory = Directory::new("kill");
     let state = directory.name("state");
@@ -284,7 +285,7 @@ fn kill_9_at_any_moment() {
     for round in 0..ROUNDS {
         let mut child = spawn(&mut lately(words(&line)));
         let mut stdin = stdin_of(&mut child);
-        // The stream goes on where the state is.
+        // The stream continues after the last record in the state.
         let feeder = std::thread::spawn(move || {
             for number in known.. {
                 if stdin.write_all(format!("{number}\n").as_bytes()).is_err() {
@@ -297,7 +298,8 @@ fn kill_9_at_any_moment() {
             let whole = stdout.split(b'\n').map_while(Result::ok);
             whole.filter_map(|line| text(&line).parse::<u64>().ok()).collect::<Vec<u64>>()
         });
-        // Most are killed at any moment, the start included; some only after a checkpoint, however busy the machine is.
+        // Most rounds kill at any moment, the start included; some only after a checkpoint, however busy the
+        // machine is.
         if round % 4 == 0 {
             wait_until("a checkpoint", || inserts_of(&state) > known);
         }
@@ -311,17 +313,20 @@ fn kill_9_at_any_moment() {
         assert!(saved >= known, "round {round}: the state went back from {known} to {saved}");
         written.sort_unstable();
         for number in known..saved {
-            assert!(written.binary_search(&number).is_ok(), "round {round}: {number} is known but was lost");
+            assert!(
+                written.binary_search(&number).is_ok(),
+                "round {round}: {number} is in the state but was not written"
+            );
         }
         known = saved;
     }
-    // What the killed processes left beside it is cleared away.
+    // The next run removes the temporary files of the killed processes.
     answer(&line, b"");
     assert_eq!(directory.entries(), ["state", "state.lock"]);
 }
 
 #[test]
-fn what_was_seen_can_be_asked_without_changing_it() {
+fn contains_does_not_change_the_state() {
     let directory = Directory::new("contains");
     let state = directory.name("state");
     answer(&format!("dedup --window 1000 --csv --column k --state {state}"), b"k,v\na,1\nb,2\n");
@@ -332,7 +337,7 @@ fn what_was_seen_can_be_asked_without_changing_it() {
     assert_eq!(ask("--json k", b"{\"k\":\"a\"}\n{}\n"), "seen\t{\"k\":\"a\"}\nmissing\t{}\n");
     assert_eq!(ask("--csv --column k", b"v,k\n1,b\n1,x\n"), "lately,v,k\nseen,1,b\nnew,1,x\n");
     assert_eq!(ask("-0", b"a\0z\0"), "seen\ta\0new\tz\0");
-    assert_eq!(ask("", b"c\nc\n"), "new\tc\nnew\tc\n", "asking is not inserting");
+    assert_eq!(ask("", b"c\nc\n"), "new\tc\nnew\tc\n", "contains does not insert");
     assert_eq!(fs::read(&state).unwrap(), before);
     let refused = complaint(&format!("contains --state {}", directory.name("none")), b"a\n", 1);
     assert!(refused.contains("none: No such file"), "{refused}");
@@ -347,7 +352,7 @@ fn kill(child: &Child, signal: Signal) {
     kill_process(pid, signal).unwrap();
 }
 
-/// All its threads wait for something.
+/// Returns true if all threads of the child are blocked.
 fn is_sleeping(child: &Child) -> bool {
     let tasks = fs::read_dir(format!("/proc/{}/task", child.id())).unwrap();
     let states: Vec<String> =
@@ -355,7 +360,7 @@ fn is_sleeping(child: &Child) -> bool {
     states.len() > 2 && states.iter().all(|state| state.contains(") S "))
 }
 
-/// Waits for what must come, however long a busy machine takes.
+/// Waits for a condition that must become true, up to a minute on a busy machine.
 #[track_caller]
 fn wait_until(what: &str, mut is_there: impl FnMut() -> bool) {
     let started = Instant::now();

@@ -1,4 +1,4 @@
-//! Windows of counts and of time, against an exact model at every record.
+//! Count windows and time windows, compared with an exact model at every record.
 
 mod common;
 
@@ -8,7 +8,7 @@ use common::exact::Random;
 use common::{Directory, Event, answer, json_file, judge, tags};
 use lately::Filter;
 
-/// Keys that come again at all distances around the window, and strangers.
+/// Returns new keys, and keys that repeat at all distances around the window.
 fn stream(records: u64, window: u64, step_ms: impl Fn(&mut Random) -> u64) -> Vec<Event> {
     let mut random = Random(4);
     let mut events: Vec<Event> = Vec::new();
@@ -59,7 +59,7 @@ fn count_windows_keep_their_promise_at_every_record() {
         assert!(guaranteed >= window);
         let rate = stats["predicted_false_positive_rate"].as_f64().unwrap();
         let every = !promise.contains("first");
-        // The item itself is one of the last `guaranteed`.
+        // The item itself is one of the last `guaranteed` inserts.
         judge(&events, &tags(&output), every, &move |since, _| since < guaranteed, rate);
     }
 }
@@ -89,7 +89,7 @@ fn time_windows_keep_their_promise_at_every_record() {
 }
 
 #[test]
-fn event_time_in_batches_is_event_time_record_by_record() {
+fn event_times_in_batches_give_the_same_filter_as_record_by_record() {
     let directory = Directory::new("batches");
     let state = directory.name("state");
     let mut events = stream(30_000, 500, |random| if random.below(50) == 0 { random.below(900) } else { 0 });
@@ -112,7 +112,7 @@ fn event_time_in_batches_is_event_time_record_by_record() {
     }
     assert!(Filter::load(&state).unwrap() == filter, "bit for bit, counters and clock included");
 
-    // Also when a restart comes between, and then records that are late.
+    // The same after a restart, with late records.
     let late = [filter.latest_ms().unwrap() - 5; 3].map(|ms| Event { key: 1, ms });
     answer(&line, timed_lines(&late).as_bytes());
     for event in late {
@@ -123,7 +123,7 @@ fn event_time_in_batches_is_event_time_record_by_record() {
 }
 
 #[test]
-fn arrival_time_is_the_clock() {
+fn without_a_time_field_the_time_is_the_time_of_arrival() {
     let directory = Directory::new("arrival");
     let state = directory.name("state");
     let line = format!("dedup --within 24h --capacity 1000 --state {state}");
@@ -133,7 +133,8 @@ fn arrival_time_is_the_clock() {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
     assert!(u128::from(latest) <= now && latest > 1_600_000_000_000);
 
-    // What was seen more than a span and its slack ago is new again: the same state, as if saved long ago.
+    // Records seen more than a span and its slack ago are new again. The filter is built as if saved long
+    // ago.
     let mut filter = Filter::builder()
         .time_window(std::time::Duration::from_secs(86_400), 1_000)
         .false_positive_rate(1e-4)

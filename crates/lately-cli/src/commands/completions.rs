@@ -1,4 +1,4 @@
-//! `lately completions`: for a shell.
+//! `lately completions`: prints completions for a shell.
 
 use clap::{Args, CommandFactory as _};
 use clap_complete::Shell;

@@ -1,4 +1,4 @@
-//! `lately contains`: which records has a state seen?
+//! `lately contains`: tags records as seen or new.
 
 use std::path::PathBuf;
 
@@ -14,19 +14,20 @@ use crate::stream::{RecordArgs, Source, StreamEnd};
 
 const EXAMPLES: &str = "\
 Examples:
-  Which of these orders went through lately?
+  Which of these orders were seen lately?
     lately contains --state orders.lately < orders.txt
-  The same by a JSON key, as the state was made:
+  The same for a state that was made with a JSON key:
     lately contains --state hooks.lately --json event.id < hooks.jsonl";
 
 /// Tag each record of standard input as seen or new, without changing the state
 ///
-/// Each record comes out behind `seen`, `new` or `missing` (no key) and a tab, or the delimiter. Keys must be asked for as
-/// they were when the state was made. A window of time is the one before the last record the state knows.
+/// Each record is written after `seen`, `new` or `missing` (no key) and a tab, or the delimiter. Give the
+/// same key flags as when the state was made. A time window ends at the latest time that the state has
+/// stored.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Contains {
-    /// The state, as `dedup --state` saves it
+    /// A state saved by `dedup --state`
     #[arg(long, value_name = "FILE")]
     state: PathBuf,
     #[command(flatten)]

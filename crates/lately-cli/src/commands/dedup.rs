@@ -1,4 +1,4 @@
-//! `lately dedup`: the stream without what was seen lately.
+//! `lately dedup`: passes a stream through without the records seen lately.
 
 use std::fs;
 use std::path::PathBuf;
@@ -21,14 +21,14 @@ use crate::units;
 
 const EXAMPLES: &str = "\
 Examples:
-  Lines of a log, without those among the last million:
+  Drop log lines that repeat one of the last million lines:
     lately dedup --window 1M access.log > once.log
   At most one alert per host and check in ten minutes, across restarts:
     tail -F alerts.tsv | lately dedup --within 10m --capacity 1M --field 2,3 --delimiter '\\t' \\
       --refresh first --state alerts.lately
-  Webhook redeliveries, by the event's own time:
+  Drop webhook redeliveries, by the event's own time:
     lately dedup --json event.id --within 24h --capacity 5M --time-field event.created hooks.jsonl
-  CSV, by two columns; what is left out, with a summary:
+  CSV, by two columns: the repeats, with a summary:
     lately dedup --csv --column user,ts --window 1e6 --emit duplicates --stats clicks.csv
   NUL-separated file names:
     find . -print0 | lately dedup -0 --window 1M";
@@ -37,13 +37,13 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Dedup {
-    /// What to read, one after the other; - is standard input, and so is nothing
+    /// Files to read, in order; - is standard input, which is also the default
     files: Vec<PathBuf>,
     #[command(flatten)]
     promise: Promise,
     #[command(flatten)]
     time: TimeArgs,
-    /// What renews a record's place in the window
+    /// Which sightings renew a record's place in the window
     #[arg(long, value_name = "WHEN", default_value = "every", help_heading = "Window")]
     refresh: Refresh,
     #[command(flatten)]
@@ -57,17 +57,18 @@ pub(crate) struct Dedup {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Window")]
 struct TimeArgs {
-    /// The time is in the record, not on the clock: a field's number, or with --csv a column, with --json a path
+    /// Take the time from the record, not from the clock: a field number, or with --csv a column, with --json
+    /// a path
     #[arg(long, value_name = "FIELD", requires = "within", conflicts_with = "window")]
     time_field: Option<String>,
-    /// How that time is written
+    /// The format of that time
     #[arg(long, value_name = "UNIT", default_value = "auto", requires = "time_field")]
     time_unit: TimeUnit,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Refresh {
-    /// Every sighting: a record passes again when it has been silent for the window
+    /// Every sighting: a record passes again after it has been absent for the window
     Every,
     /// Only the first: a record passes about once per window
     First,
@@ -76,16 +77,16 @@ enum Refresh {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
 struct OutputArgs {
-    /// What to write
+    /// Which records to write
     #[arg(long, value_name = "WHAT", default_value = "unique")]
     emit: EmitName,
-    /// Write only how many records there were
+    /// Print only the counts of records
     #[arg(long, conflicts_with = "emit")]
     count: bool,
     /// Print a summary to standard error
     #[arg(long)]
     stats: bool,
-    /// Write a summary as JSON
+    /// Write a summary as JSON to FILE
     #[arg(long, value_name = "FILE")]
     stats_json: Option<PathBuf>,
 }
@@ -96,17 +97,17 @@ enum EmitName {
     Unique,
     /// Records seen lately
     Duplicates,
-    /// All records, behind a column that says new, seen or missing
+    /// All records, each after a column that says new, seen or missing
     Tagged,
 }
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "State")]
 struct StateArgs {
-    /// Go on where FILE was saved; save there at the end, on SIGINT and SIGTERM, and at checkpoints
+    /// Continue from FILE if it exists; save to it at the end, on SIGINT and SIGTERM, and at checkpoints
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
-    /// How often to save in between; 0 for never
+    /// The time between checkpoints; 0 for none
     #[arg(long, value_name = "SPAN", default_value = "30s", allow_negative_numbers = true, value_parser = units::span, requires = "state")]
     checkpoint: Duration,
 }
@@ -117,7 +118,7 @@ impl Dedup {
             && PendingSave::target_of(state) == PendingSave::target_of(summary)
         {
             return Err(Failure::Usage(format!(
-                "--state and --stats-json are the same file, {}; name another for one of them",
+                "--state and --stats-json are the same file, {}; use two different files",
                 state.display()
             )));
         }
@@ -146,12 +147,12 @@ impl Dedup {
         progress.finish_and_clear();
 
         if let Err(StreamEnd::OutputFailed(failure)) = ended {
-            // The filter knows records that nobody has got: that must not be saved.
+            // The filter contains records that were not written: it must not be saved.
             return Err(failure);
         }
         let counted = if self.output.count { output::print(&sieve.counts.text()) } else { Ok(()) };
         let saved = match &mut state {
-            // Nor must records that are counted in vain.
+            // Nor if the counts could not be printed.
             Some(state) if counted.is_ok() => state.save(&sieve.filter, output.durable()),
             _ => Ok(()),
         };
@@ -169,7 +170,7 @@ impl Dedup {
         self.state.state.as_ref().map(|path| StateFile::open(path, interval)).transpose()
     }
 
-    /// The stored filter, if there is one and it keeps the promise, or else a new one.
+    /// Loads the stored filter, which must keep the promise, or builds a new one if none is stored.
     fn load_or_build(&self, state: Option<&StateFile>) -> Result<Filter, Failure> {
         if let Some(state) = state
             && let Some(stored) = state.load()?
@@ -191,7 +192,8 @@ impl Dedup {
 
     fn summarise(&self, sieve: &Sieve, elapsed: Duration, overloaded_before: u64) -> Result<(), Failure> {
         let is_asked_for = self.output.stats || self.output.stats_json.is_some();
-        // Reads all of the filter: only for who wants to know, or has to.
+        // A summary reads the whole filter. It is made only if requested, or if a time window may need a
+        // warning.
         let summary = (is_asked_for || self.promise.is_timed())
             .then(|| Summary::new(sieve.counts, elapsed, &sieve.filter));
         let capacity = self.promise.capacity.unwrap_or(0);
@@ -202,7 +204,7 @@ impl Dedup {
         }
         if sieve.counts.records > 0 && sieve.counts.missing == sieve.counts.records {
             output::tell(
-                "lately: no record had a key (or a time); see --field, --column, --json and --time-field",
+                "lately: no record had a key (or a time); check --field, --column, --json and --time-field",
             );
         }
         if let Some(summary) = summary.as_ref().filter(|_| self.output.stats) {
@@ -217,7 +219,7 @@ impl Dedup {
     }
 }
 
-/// All failures are told; the first of them decides how the run ends.
+/// Returns the first failure, which decides the exit code, and reports the others.
 fn first_of<const N: usize>(results: [Result<(), Failure>; N]) -> Result<(), Failure> {
     let mut failures = results.into_iter().filter_map(Result::err);
     let Some(first) = failures.next() else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! `lately inspect`: what is in a state.
+//! `lately inspect`: shows the content of a state.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -18,11 +18,11 @@ Examples:
   lately inspect seen.lately
   lately inspect --json seen.lately | jq .statistics.inserts";
 
-/// Show a state: its promise, its shape, how full it is
+/// Show a state: its promise, its shape and its fill
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Inspect {
-    /// The state, as `dedup --state` saves it
+    /// A state saved by `dedup --state`
     file: PathBuf,
     /// Print one JSON object
     #[arg(long)]
@@ -40,7 +40,7 @@ impl Inspect {
     }
 }
 
-/// Its key, if it has one, is secret.
+/// Returns the name only: the key of a keyed hash is secret.
 fn hash_name(filter: &Filter) -> &'static str {
     match filter.hash_function() {
         HashFunction::Xxh3 { .. } => "xxh3",
@@ -69,7 +69,7 @@ fn text(filter: &Filter) -> String {
     };
     line("promise", format!("never forgets {}", describe_window(&plan.window)));
     line("", format!("mistakes at most {:.3e} of new records for repeats", plan.false_positive_rate));
-    line("", format!("remembers at most {:.3} of a window more, on average", plan.npws));
+    line("", format!("still reports older records, on average at most {:.3} of a window", plan.npws));
     let span = filter.guaranteed_span().map(|span| format!(", {}", human_span(span.as_millis() as u64)));
     line("guaranteed now", format!("{} records{}", filter.guaranteed_window(), span.unwrap_or_default()));
     line("shape", plan.shape.to_string());
@@ -77,7 +77,7 @@ fn text(filter: &Filter) -> String {
     line("memory", format!("{} bytes ({})", plan.memory_bytes, human_bytes(plan.memory_bytes)));
     line("inserts", format!("{} in {} generations", statistics.inserts, statistics.generation + 1));
     line("estimated now", format!("{:.3e} false positive rate", statistics.estimated_false_positive_rate));
-    line("", format!("{:.0} different records in the window", statistics.estimated_distinct_items));
+    line("", format!("{:.0} distinct records in the window", statistics.estimated_distinct_items));
     if let Some(latest) = statistics.latest_ms {
         line("latest time", format!("{latest} ms since 1970"));
         line("backward steps", statistics.backward_steps.to_string());
@@ -92,7 +92,7 @@ fn text(filter: &Filter) -> String {
     text
 }
 
-/// Of 30 characters, in halves.
+/// Draws a bar of 30 characters, in steps of half a character.
 fn bar(fill: f64) -> String {
     let halves = (fill.clamp(0.0, 1.0) * 60.0).round() as usize;
     let drawn = "█".repeat(halves / 2) + if halves % 2 == 1 { "▌" } else { "" };

@@ -1,4 +1,4 @@
-//! `lately man`: the manual, as `man` reads it.
+//! `lately man`: prints manual pages in the format of `man`.
 
 use clap::{Args, CommandFactory as _};
 use clap_mangen::Man as Page;
@@ -12,7 +12,7 @@ Examples:
   lately man | man -l -
   lately man dedup > /usr/local/share/man/man1/lately-dedup.1";
 
-/// Print a manual page, of lately or of one of its commands
+/// Print the manual page of lately or of one of its commands
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Man {
@@ -29,13 +29,13 @@ impl Man {
             None => lately,
             Some(name) => lately.find_subcommand(name).cloned().ok_or_else(|| {
                 let names: Vec<_> = lately.get_subcommands().map(clap::Command::get_name).collect();
-                Failure::Usage(format!("there is no command `{name}`; there are {}", names.join(", ")))
+                Failure::Usage(format!("there is no command `{name}`; the commands are {}", names.join(", ")))
             })?,
         };
         let mut page = Vec::new();
         let rendered = Page::new(command).render(&mut page);
-        rendered.map_err(|error| Failure::other(format!("the page cannot be made: {error}")))?;
-        // What follows the help is the examples; the generator does not know that.
+        rendered.map_err(|error| Failure::other(format!("cannot generate the manual page: {error}")))?;
+        // The generator does not know that the text after the help is the examples.
         output::print(&String::from_utf8_lossy(&page).replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n"))
     }
 }

@@ -1,4 +1,4 @@
-//! `lately metrics`: what the models say about a shape.
+//! `lately metrics`: prints a model's predictions for a shape.
 
 use std::fmt::Write as _;
 
@@ -12,26 +12,26 @@ use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
-  The paper's choice for one mistake in a thousand, and what it really gives:
+  The paper's shape for a rate of one in a thousand, and its exact rate:
     lately metrics --k 12 --l 14 --model paper
     lately metrics --k 12 --l 14 --model exact
-  With blocks of a cache line, for a program to read:
+  Blocks of one cache line, as JSON:
     lately metrics --k 3 --l 5 --block-bits 512 --bits-per-block 4 --json";
 
-/// Print what a model says about a shape at the paper's design load
+/// Print a model's predictions for a shape at the paper's design load
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Metrics {
-    /// The newest segments an insert writes, and the consecutive matches a query needs
+    /// How many of the newest segments an insert writes, and how many consecutive matches a query needs
     #[arg(long, allow_negative_numbers = true)]
     k: u32,
-    /// The generations that are guaranteed
+    /// How many generations are guaranteed
     #[arg(long, allow_negative_numbers = true)]
     l: u32,
-    /// Segments of slices, with so many parts
+    /// Segments are slices with this number of parts
     #[arg(long, value_name = "b", allow_negative_numbers = true, default_value_t = 1)]
     parts: u32,
-    /// Segments of blocks of so many bits: 64 or 512
+    /// Segments are made of blocks of this number of bits: 64 or 512
     #[arg(
         long,
         value_name = "B",
@@ -40,10 +40,10 @@ pub(crate) struct Metrics {
         conflicts_with = "parts"
     )]
     block_bits: Option<u32>,
-    /// The bits of a block that an item sets: 1, 2, 4, 8 or 16
+    /// How many bits an item sets in a block: 1, 2, 4, 8 or 16
     #[arg(long, value_name = "b", allow_negative_numbers = true, requires = "block_bits")]
     bits_per_block: Option<u32>,
-    /// Whose expectation of how full segments are
+    /// Which model predicts the fill of segments
     #[arg(long, default_value = "exact")]
     model: ModelName,
     /// Print one JSON object
@@ -53,9 +53,9 @@ pub(crate) struct Metrics {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ModelName {
-    /// As printed in the paper's tables
+    /// The model of the paper's tables
     Paper,
-    /// As measured
+    /// The exact model, which agrees with measurements
     Exact,
 }
 
@@ -65,7 +65,7 @@ impl Metrics {
             (Some(block_bits), Some(bits_per_block)) => Segment::Blocks { block_bits, bits_per_block },
             _ => Segment::Slices { parts: self.parts },
         };
-        // The library checks shapes when it plans with them.
+        // The library checks a shape only when it plans with it.
         Filter::builder().window(1 << 20).shape(self.k, self.l).segment(segment).plan()?;
         let shape = Shape { required_matches: self.k, window_generations: self.l, segment };
         let metrics = model::metrics(
@@ -76,7 +76,7 @@ impl Metrics {
             &shape,
         );
         let mut json = serde_json::to_value(metrics)
-            .map_err(|error| Failure::other(format!("the metrics cannot be written: {error}")))?;
+            .map_err(|error| Failure::other(format!("cannot write the metrics as JSON: {error}")))?;
         if let (Value::Object(members), Segment::Slices { .. }) = (&mut json, segment) {
             members.remove("relative_capacity");
         }
@@ -84,7 +84,7 @@ impl Metrics {
     }
 }
 
-/// The same object, a line for each number.
+/// Formats the same object with one line per number.
 fn text(shape: &Shape, json: &Value) -> String {
     let mut text = format!("{shape}\n");
     let mut line = |name: &str, value: &Value| {

@@ -1,17 +1,17 @@
-//! Columns of a CSV record, by name.
+//! Finds columns of a CSV record by name.
 
 use memchr::{memchr, memchr2};
 
 use super::BYTE_ORDER_MARK;
 use super::values::Values;
 
-/// Which columns go into which slots.
+/// The wanted columns and their slots.
 #[derive(Debug)]
 pub(crate) struct CsvColumns {
     delimiter: u8,
-    /// By slot.
+    /// The wanted names, by slot.
     names: Vec<String>,
-    /// (index from 0, slot), by index; found in the header.
+    /// (index from 0, slot), sorted by index; found in the header.
     wanted: Vec<(usize, usize)>,
 }
 
@@ -20,7 +20,7 @@ impl CsvColumns {
         Self { delimiter, names, wanted: Vec::new() }
     }
 
-    /// Looks the names up in a header.
+    /// Looks up the names in a header.
     pub(super) fn resolve(&mut self, header: &[u8]) -> Result<(), String> {
         let mut columns: Vec<Vec<u8>> = Vec::new();
         for_each_field(header.strip_prefix(BYTE_ORDER_MARK).unwrap_or(header), self.delimiter, |field| {
@@ -34,7 +34,9 @@ impl CsvColumns {
             let mut found = columns.iter().enumerate().filter(|(_, column)| *column == name.as_bytes());
             match (found.next(), found.next()) {
                 (Some((index, _)), None) => self.wanted.push((index, slot)),
-                (Some(_), Some(_)) => return Err(format!("the header has more than one column `{name}`")),
+                (Some(_), Some(_)) => {
+                    return Err(format!("the header has more than one column `{name}`; rename all but one"));
+                }
                 (None, _) => {
                     let names = columns.iter().map(|column| String::from_utf8_lossy(column));
                     let names: Vec<_> = names.take(30).collect();
@@ -47,7 +49,7 @@ impl CsvColumns {
     }
 
     pub(super) fn find(&self, text: &[u8], values: &mut Values) {
-        // An empty line is a line without columns.
+        // An empty line has no columns.
         if text.is_empty() {
             return;
         }
@@ -66,7 +68,7 @@ impl CsvColumns {
     }
 }
 
-/// A field as it stands in the record.
+/// A field and its place in the record.
 struct Field<'a> {
     text: &'a [u8],
     start: usize,
@@ -77,7 +79,7 @@ struct Field<'a> {
 }
 
 impl Field<'_> {
-    /// Where the value stands, if it stands there as it is.
+    /// Returns the range of the value, if the record contains it unchanged.
     fn plain(&self) -> Option<std::ops::Range<usize>> {
         match self.quoted_to {
             None => Some(self.start..self.end),
@@ -92,17 +94,17 @@ impl Field<'_> {
         };
         let mut rest = &self.text[self.start + 1..quote];
         while let Some(at) = memchr(b'"', rest) {
-            // Doubled: the first stays, the second goes.
+            // A doubled quote: keep the first, skip the second.
             value.extend_from_slice(&rest[..=at]);
             rest = rest.get(at + 2..).unwrap_or_default();
         }
         value.extend_from_slice(rest);
-        // What follows the closing quote is taken as it is.
+        // Bytes after the closing quote are kept unchanged.
         value.extend_from_slice(self.text.get(quote + 1..self.end).unwrap_or_default());
     }
 }
 
-/// Calls `take` with each field until it says that it has enough.
+/// Calls `take` with each field, until it returns false.
 fn for_each_field(text: &[u8], delimiter: u8, mut take: impl FnMut(&Field<'_>) -> bool) {
     let mut start = 0;
     loop {
@@ -123,7 +125,7 @@ fn for_each_field(text: &[u8], delimiter: u8, mut take: impl FnMut(&Field<'_>) -
             field.quoted_to = Some(quote);
             bare = (quote + 1).min(text.len());
         }
-        // A record has no newline outside quotes, but for the one that ends it.
+        // A record has no newline outside quotes, except the one that ends it.
         let end = memchr2(delimiter, b'\n', &text[bare..]).map(|at| bare + at);
         field.end = end.unwrap_or(text.len());
         if !take(&field) {

@@ -1,4 +1,4 @@
-//! Fields of a line, by number.
+//! Finds fields of a line by number.
 
 use std::ops::Range;
 
@@ -6,20 +6,20 @@ use memchr::memchr;
 
 use super::values::Values;
 
-/// What stands between two fields.
+/// The separator of fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Delimiter {
-    /// Any number of spaces and tabs; those at the ends of the line count for nothing.
+    /// Any number of spaces and tabs; those at the start and the end of the line are ignored.
     Blanks,
     /// Exactly this byte.
     Byte(u8),
 }
 
-/// Which field goes into which slot.
+/// The wanted fields and their slots.
 #[derive(Debug)]
 pub(crate) struct Fields {
     delimiter: Delimiter,
-    /// (index from 0, slot), by index.
+    /// (index from 0, slot), sorted by index.
     wanted: Vec<(usize, usize)>,
 }
 

@@ -1,4 +1,4 @@
-//! Values of a JSON record, by dotted path. The record is parsed once and never built.
+//! Finds values of a JSON record by dotted path. The record is parsed once, and no document is built.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,18 +10,18 @@ use serde_json::value::RawValue;
 use super::BYTE_ORDER_MARK;
 use super::values::Values;
 
-/// Which paths go into which slots.
+/// The wanted paths and their slots.
 #[derive(Debug, Default)]
 pub(crate) struct JsonPaths {
     root: Node,
 }
 
-/// What is wanted of a value.
+/// The wanted parts of a value.
 #[derive(Debug, Default)]
 struct Node {
-    /// The value itself, for these slots.
+    /// The slots for the value itself.
     slots: Vec<usize>,
-    /// Members of it, by name.
+    /// Its wanted members, by name.
     members: Vec<(String, Node)>,
 }
 
@@ -36,13 +36,14 @@ impl JsonPaths {
         Self { root }
     }
 
-    /// Finds nothing in what is not JSON. A byte order mark, as some programs begin a file with, is no part of it.
+    /// Finds nothing if the text is not JSON. A byte order mark at the start, which some programs write, is
+    /// not part of the text.
     pub(super) fn find(&self, text: &[u8], values: &mut Values) {
         let mut input =
             serde_json::Deserializer::from_slice(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text));
         let found = Search { node: &self.root, record: text, values }.deserialize(&mut input);
         if found.and_then(|()| input.end()).is_err() {
-            // It may have become invalid only after a value was found.
+            // A value may have been found before the invalid part.
             values.clear();
         }
     }
@@ -57,14 +58,14 @@ impl Node {
         &mut self.members[at].1
     }
 
-    /// Forgets what was found in a member of this name before: the last one counts, with all that it has and lacks.
+    /// Forgets the values found in an earlier member of this name: only the last member counts.
     fn unset(&self, values: &mut Values) {
         self.slots.iter().for_each(|slot| values.unset(*slot));
         self.members.iter().for_each(|(_, member)| member.unset(values));
     }
 }
 
-/// Looks for a node's values in the JSON value that comes next.
+/// Searches the next JSON value for a node's values.
 struct Search<'a> {
     node: &'a Node,
     record: &'a [u8],
@@ -85,12 +86,12 @@ impl<'de> DeserializeSeed<'de> for Search<'_> {
         if self.node.members.is_empty() {
             return Ok(());
         }
-        // A value that is wanted whole and in part is parsed again for its parts: rare, and simple.
+        // A value that is wanted whole and in part is parsed again for its parts. This is rare.
         serde_json::Deserializer::from_str(raw).deserialize_any(self).map_err(D::Error::custom)
     }
 }
 
-/// Takes a value: a string without its quotes and escapes, anything else as it is written. `null` is no value.
+/// Stores a value: a string without its quotes and escapes, anything else as written. `null` is not a value.
 fn take(raw: &str, slot: usize, record: &[u8], values: &mut Values) -> Result<(), serde_json::Error> {
     match raw.as_bytes() {
         b"null" => {}
@@ -104,7 +105,7 @@ fn take(raw: &str, slot: usize, record: &[u8], values: &mut Values) -> Result<()
     Ok(())
 }
 
-/// Where a part of the record stands in it: raw values borrow from the record.
+/// Returns the range of a part within the record. Raw values borrow from the record.
 fn range_in(part: &[u8], record: &[u8]) -> std::ops::Range<usize> {
     let start = part.as_ptr() as usize - record.as_ptr() as usize;
     start..start + part.len()
@@ -132,7 +133,7 @@ impl<'de> Visitor<'de> for Search<'_> {
         Ok(())
     }
 
-    // Whatever is no object has none of the members that are wanted.
+    // A value that is not an object has none of the wanted members.
     fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<(), A::Error> {
         while sequence.next_element::<IgnoredAny>()?.is_some() {}
         Ok(())
@@ -163,7 +164,7 @@ impl<'de> Visitor<'de> for Search<'_> {
     }
 }
 
-/// Reads a member's name: is it wanted?
+/// Reads a member's name, and returns its node if it is wanted.
 struct MemberOf<'a>(&'a Node);
 
 impl<'a, 'de> DeserializeSeed<'de> for MemberOf<'a> {
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn of_members_of_the_same_name_the_last_counts() {
+    fn the_last_of_several_members_with_one_name_counts() {
         let some = |text: &str| Some(text.to_string());
         assert_eq!(values(&["id"], r#"{"id":1,"id":2}"#), [some("2")]);
         assert_eq!(values(&["id"], r#"{"id":1,"id":null}"#), [None]);
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_has_no_values() {
+    fn text_that_is_not_a_json_object_has_no_values() {
         for text in ["", "x", "{\"id\":1", "{\"id\":1}}", "{\"id\":1} x", "[1]", "7", "{\"id\":1,}", "\"id\""]
         {
             assert_eq!(values(&["id"], text), [None], "{text}");

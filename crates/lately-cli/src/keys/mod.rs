@@ -1,4 +1,4 @@
-//! What a record is known by: the whole of it, or some values in it; and its time, if it brings one.
+//! Finds the key of a record, which is the whole record or some values in it, and its time, if requested.
 
 mod csv;
 mod fields;
@@ -12,13 +12,13 @@ pub(crate) use json::JsonPaths;
 use crate::times::{self, TimeUnit};
 use values::Values;
 
-/// What some programs begin a file of UTF-8 with. It belongs to the file, not to the first column's name.
+/// Some programs begin a UTF-8 file with this mark. It belongs to the file, not to the first column's name.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A record's key and time.
 pub(crate) struct Key<'a> {
     pub(crate) bytes: &'a [u8],
-    /// Milliseconds, where times are asked for.
+    /// Milliseconds, if times are requested.
     pub(crate) time_ms: Option<u64>,
 }
 
@@ -30,17 +30,17 @@ pub(crate) enum Format {
     Json(JsonPaths),
 }
 
-/// Finds the keys of records. Allocates nothing for each.
+/// Finds the keys of records, without an allocation per record.
 #[derive(Debug)]
 pub(crate) struct Keys {
-    /// `None`: nothing is looked for inside records.
+    /// `None`: records are not searched for values.
     format: Option<Format>,
     values: Values,
-    /// The first slots are the key's values; with none, the whole record is the key.
+    /// The number of the key's values, which are in the first slots; if 0, the whole record is the key.
     key_slots: usize,
-    /// The slot after them.
+    /// The unit of the time, which is in the slot after them.
     time: Option<TimeUnit>,
-    /// Several values, joined.
+    /// A buffer for several values, joined.
     joined: Vec<u8>,
     terminator: u8,
 }
@@ -61,12 +61,12 @@ impl Keys {
         Self { format, values, key_slots, time, joined: Vec::new(), terminator }
     }
 
-    /// Nothing is looked for inside records: each is its own key, without its terminator.
+    /// Returns true if records are not searched for values: each is its own key, without its terminator.
     pub(crate) fn are_whole_records(&self) -> bool {
         self.format.is_none()
     }
 
-    /// CSV begins with a record that only names the columns.
+    /// Returns true for CSV, whose first record only names the columns.
     pub(crate) fn has_header(&self) -> bool {
         matches!(self.format, Some(Format::Csv(_)))
     }
@@ -79,8 +79,8 @@ impl Keys {
         }
     }
 
-    /// The key of a record, which may or may not end with a terminator. `None`: it has none (or not the time that was
-    /// asked for).
+    /// Returns the key of a record, which may or may not end with a terminator. Returns `None` if the record
+    /// has no key, or lacks a requested time.
     #[inline]
     pub(crate) fn key_of<'a>(&'a mut self, record: &'a [u8]) -> Option<Key<'a>> {
         if self.format.is_none() {
@@ -121,8 +121,8 @@ impl Keys {
     }
 }
 
-/// A record without its terminator. To those who look for values inside lines, CRLF ends a line as well as LF;
-/// CR alone ends the last one, whose LF may be missing.
+/// Returns a record without its terminator. With `strip_carriage_return`, a line may also end with CRLF, and
+/// the last line, whose LF may be missing, with CR alone.
 #[inline]
 fn content(record: &[u8], terminator: u8, strip_carriage_return: bool) -> &[u8] {
     let text = record.strip_suffix(&[terminator]).unwrap_or(record);

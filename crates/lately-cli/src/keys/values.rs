@@ -5,7 +5,7 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(super) struct Values {
     found: Vec<Option<Place>>,
-    /// Values that do not stand in the record as they are, because quotes or escapes had to be resolved.
+    /// Values that differ from the bytes of the record, because quotes or escapes were resolved.
     resolved: Vec<u8>,
 }
 
@@ -25,12 +25,12 @@ impl Values {
         self.resolved.clear();
     }
 
-    /// The value stands in the record.
+    /// Sets a value that is a range of the record.
     pub(super) fn set(&mut self, slot: usize, range: Range<usize>) {
         self.found[slot] = Some(Place::Record(range));
     }
 
-    /// The value is what `write` appends.
+    /// Sets a value to the bytes that `write` appends.
     pub(super) fn set_resolved(&mut self, slot: usize, write: impl FnOnce(&mut Vec<u8>)) {
         let start = self.resolved.len();
         write(&mut self.resolved);

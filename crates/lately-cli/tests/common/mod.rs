@@ -1,7 +1,7 @@
-//! Runs the real binary. Each test file uses its own part of this.
+//! Runs the real binary. Each test file uses a part of this module.
 #![allow(dead_code, unreachable_pub)]
 
-/// The library's exact window, generator of numbers and bounds.
+/// The library's exact window, random number generator and bounds.
 #[path = "../../../lately/tests/common/mod.rs"]
 pub mod exact;
 
@@ -14,8 +14,16 @@ use exact::{ExactWindow, IMPOSSIBLE, chance_of};
 use serde_json::Value;
 
 pub fn lately<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lately"));
+    let mut command = program(env!("CARGO_BIN_EXE_lately"));
     command.args(arguments);
+    command
+}
+
+/// A program with an empty environment. The caller's `TERM`, `NO_COLOR` or `COLUMNS` would change the output,
+/// so a test sets the variables that it needs.
+pub fn program(path: &str) -> Command {
+    let mut command = Command::new(path);
+    command.env_clear();
     command
 }
 
@@ -24,12 +32,13 @@ pub fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(' ').filter(|word| !word.is_empty())
 }
 
-/// Runs to the end, with this input.
+/// Runs a command with this input, and waits for its end.
 pub fn run(command: &mut Command, input: &[u8]) -> Output {
     let mut child = spawn(command);
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_vec();
-    // Fed from a thread, because the child may write before it has read all. It may also not want to read.
+    // A thread feeds the input, because the child may write before it has read everything. It may also not
+    // read at all.
     let feeder = std::thread::spawn(move || drop(stdin.write_all(&input)));
     let output = child.wait_with_output().unwrap();
     feeder.join().unwrap();
@@ -40,7 +49,7 @@ pub fn spawn(command: &mut Command) -> Child {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Runs `lately`, which must succeed, and returns what it prints.
+/// Runs `lately`, which must succeed, and returns its standard output.
 #[track_caller]
 pub fn answer(line: &str, input: &[u8]) -> Vec<u8> {
     let output = run(&mut lately(words(line)), input);
@@ -48,7 +57,7 @@ pub fn answer(line: &str, input: &[u8]) -> Vec<u8> {
     output.stdout
 }
 
-/// Runs `lately`, which must fail with this code, and returns what it complains.
+/// Runs `lately`, which must fail with this code, and returns its standard error.
 #[track_caller]
 pub fn complaint(line: &str, input: &[u8], code: i32) -> String {
     let output = run(&mut lately(words(line)), input);
@@ -58,7 +67,7 @@ pub fn complaint(line: &str, input: &[u8], code: i32) -> String {
     complaint
 }
 
-/// Numbers, one to a line.
+/// Returns the numbers, one per line.
 pub fn numbers(range: std::ops::Range<u64>) -> Vec<u8> {
     range.flat_map(|number| format!("{number}\n").into_bytes()).collect()
 }
@@ -67,7 +76,7 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Reads exactly as many bytes as are expected: hangs if they are held back.
+/// Reads exactly the expected number of bytes; hangs if they are held back.
 #[track_caller]
 pub fn expect(child: &mut Child, expected: &[u8]) {
     let mut found = vec![0; expected.len()];
@@ -83,7 +92,7 @@ pub fn stdin_of(child: &mut Child) -> ChildStdin {
     child.stdin.take().unwrap()
 }
 
-/// A directory that is gone afterwards.
+/// A temporary directory that is removed on drop.
 pub struct Directory(PathBuf);
 
 impl Directory {
@@ -98,7 +107,7 @@ impl Directory {
         self.0.join(name)
     }
 
-    /// For a command line; temporary directories have no spaces in their names.
+    /// Returns the path for a command line. Temporary directories must not have spaces in their names.
     pub fn name(&self, name: &str) -> String {
         self.path(name).to_str().unwrap().to_string()
     }
@@ -132,18 +141,18 @@ pub fn json_file(path: &Path) -> Value {
     json(fs::read(path).unwrap())
 }
 
-/// A record of a stream, as the exact model knows it: its key's number, and its time.
+/// A record of a stream for the exact model: the number of its key, and its time.
 #[derive(Clone, Copy)]
 pub struct Event {
     pub key: u64,
     pub ms: u64,
 }
 
-/// What must be reported of a key last inserted (so many inserts, so many milliseconds) ago.
+/// Returns true if a key must be reported that was last inserted (inserts, milliseconds) ago.
 pub type Certain = dyn Fn(u64, u64) -> bool;
 
-/// Compares the tags (`new`, `seen`) of a stream with an exact window, record by record: what is certain must be seen, and
-/// of the keys never inserted no more than `rate` can explain.
+/// Compares the tags (`new`, `seen`) of a stream with an exact window, record by record. Every certain key
+/// must be tagged `seen`. Of the keys that were never inserted, no more may be than `rate` can explain.
 #[track_caller]
 pub fn judge(events: &[Event], tags: &[&str], refresh_every: bool, certain: &Certain, rate: f64) {
     assert_eq!(events.len(), tags.len());
@@ -168,7 +177,7 @@ pub fn judge(events: &[Event], tags: &[&str], refresh_every: bool, certain: &Cer
                 repeats += u64::from(is_certain);
                 assert!(
                     is_seen || !is_certain,
-                    "record {number} was seen {since} inserts before, and is called new"
+                    "record {number} was seen {since} inserts before, and is tagged new"
                 );
             }
         }
@@ -177,13 +186,13 @@ pub fn judge(events: &[Event], tags: &[&str], refresh_every: bool, certain: &Cer
             last_ms.insert(event.key, now);
         }
     }
-    assert!(repeats > 100, "a test of {repeats} repeats says nothing");
+    assert!(repeats > 100, "a test with {repeats} repeats proves nothing");
     let is_possible =
         (mistaken as f64) <= rate * strangers as f64 || chance_of(mistaken, strangers, rate) > IMPOSSIBLE;
     assert!(is_possible, "{mistaken} of {strangers} strangers were mistaken at {rate:e}");
 }
 
-/// The first column of each line.
+/// Returns the first column of each line.
 pub fn tags(output: &str) -> Vec<&str> {
     output.lines().map(|line| line.split(['\t', ',']).next().unwrap()).collect()
 }

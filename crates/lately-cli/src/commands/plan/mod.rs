@@ -1,4 +1,4 @@
-//! `lately plan`: filters that would keep a promise, ranked.
+//! `lately plan`: ranks the filters that would keep a promise.
 
 mod plot;
 mod table;
@@ -16,25 +16,25 @@ use crate::promise::Promise;
 
 const EXAMPLES: &str = "\
 Examples:
-  What would a million records at one mistake in ten thousand take?
+  The plans for a million records at a rate of one in ten thousand:
     lately plan --window 1M --fp 1e-4
   The least memory for an hour of at most ten million records:
     lately plan --within 1h --capacity 10M --prefer memory --top 3
-  How large a window must each of 16 shards keep?
+  The window that each of 16 shards must keep:
     lately plan --window 100M --shards 16
-  What less slack costs, as a picture:
+  The memory for each slack, as a picture:
     lately plan --window 1M --plot slack.svg";
 
-/// Rank the plans that keep a promise; the first is what dedup takes
+/// Rank the plans that keep a promise; dedup uses the first
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct PlanCommand {
     #[command(flatten)]
     promise: Promise,
-    /// Spread the window over N filters by a hash of the record, and plan one of them
+    /// Spread the stream over N filters by a hash of the record, and plan one of them
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
     shards: Option<u32>,
-    /// At most so many plans
+    /// Print at most N plans
     #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 10)]
     top: usize,
     /// Print one JSON object
@@ -61,7 +61,7 @@ impl PlanCommand {
         })
     }
 
-    /// What one shard has to promise, and its window.
+    /// Returns the promise of one shard, and its window if `--shards` is given.
     fn of_one_shard(&self) -> (Promise, Option<u64>) {
         let mut promise = self.promise.clone();
         let items = if promise.is_timed() { &mut promise.capacity } else { &mut promise.window };
@@ -75,13 +75,14 @@ impl PlanCommand {
         let Some((shards, window)) = self.shards.zip(shard_window) else { return String::new() };
         let flag = if self.promise.is_timed() { "--capacity" } else { "--window" };
         format!(
-            "each of {shards} shards: {flag} {window}; with probability 1 - 1e-12 none is sent more of the whole window\n\n"
+            "each of {shards} shards: {flag} {window}; with probability 1 - 1e-12, none receives more distinct records of the whole window\n\n"
         )
     }
 
     fn describe(&self, plans: &[Plan], shard_window: Option<u64>) -> Result<Value, Failure> {
         let plans: Result<Vec<Value>, _> = plans.iter().map(with_layout).collect();
-        let plans = plans.map_err(|error| Failure::other(format!("the plans cannot be written: {error}")))?;
+        let plans =
+            plans.map_err(|error| Failure::other(format!("cannot write the plans as JSON: {error}")))?;
         Ok(match self.shards.zip(shard_window) {
             Some((shards, window)) => json!({ "shards": shards, "shard_window": window, "plans": plans }),
             None => json!({ "plans": plans }),

@@ -1,4 +1,4 @@
-//! The memory each layout needs for each slack, drawn.
+//! Draws the memory that each layout needs for each slack.
 
 use std::fmt::Write as _;
 
@@ -23,13 +23,13 @@ const LAYOUTS: [(LayoutName, &str, &str); 3] = [
     (LayoutName::Rows, "rows", "#2457a6"),
 ];
 
-/// (slack asked for, bits per item).
+/// (requested slack, bits per item).
 type Curve = Vec<(f64, f64)>;
 
 pub(super) fn svg(promise: &Promise) -> Result<String, Failure> {
     let curves = frontiers(promise);
     let most = curves.iter().flatten().map(|(_, bits)| *bits).fold(0.0, f64::max);
-    // Nothing can be planned: say why, in the library's words.
+    // If no plan is possible, this fails with the library's reason.
     let plan = promise.builder().plan()?;
     if curves.iter().all(Vec::is_empty) {
         return Err(Failure::Usage(format!(
@@ -52,7 +52,7 @@ pub(super) fn svg(promise: &Promise) -> Result<String, Failure> {
     ));
     element(format!(r#"<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>"#));
     let title = format!(
-        "Memory for {}, rate {:.1e}: the least of each layout",
+        "Least memory of each layout for {}, rate {:.1e}",
         describe_window(&plan.window),
         promise.rate()
     );
@@ -98,7 +98,7 @@ fn x(slack: f64) -> f64 {
     LEFT + share * (WIDTH - LEFT - RIGHT)
 }
 
-/// Planning takes a while, so all layouts are planned at once.
+/// Plans all layouts in parallel, because planning is slow.
 fn frontiers(promise: &Promise) -> Vec<Curve> {
     std::thread::scope(|scope| {
         let threads = LAYOUTS.map(|(layout, ..)| scope.spawn(move || frontier(promise, layout)));
@@ -107,7 +107,7 @@ fn frontiers(promise: &Promise) -> Vec<Curve> {
     })
 }
 
-/// The least memory of a layout at each slack it can keep.
+/// Returns the least memory of a layout for each slack that it can keep.
 fn frontier(promise: &Promise, layout: LayoutName) -> Curve {
     let asked = |slack: f64| Promise {
         slack: Some(slack),
@@ -121,7 +121,8 @@ fn frontier(promise: &Promise, layout: LayoutName) -> Curve {
         .into_iter()
         .filter_map(|slack| asked(slack).builder().plan().ok().map(|plan| (slack, plan.bits_per_item)))
         .collect();
-    // What keeps less slack keeps more as well; the planner's tolerance of a few percent is not worth drawing.
+    // A plan for less slack is also a plan for more slack. So the curve never rises, and the planner's
+    // tolerance of a few percent does not show.
     for (_, bits) in &mut curve {
         least = least.min(*bits);
         *bits = least;
@@ -129,7 +130,7 @@ fn frontier(promise: &Promise, layout: LayoutName) -> Curve {
     curve
 }
 
-/// A step of 1, 2 or 5 times a power of ten that gives at most eight ticks.
+/// Returns a step of 1, 2 or 5 times a power of ten that gives at most eight ticks.
 fn tick_step(most: f64) -> f64 {
     let magnitude = 10_f64.powf((most / 8.0).max(1e-9).log10().floor());
     [1.0, 2.0, 5.0, 10.0]

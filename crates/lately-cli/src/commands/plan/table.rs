@@ -1,4 +1,4 @@
-//! Plans as a table.
+//! Prints plans as a table.
 
 use lately::{Plan, Segment};
 
@@ -7,7 +7,7 @@ use crate::units::human_bytes;
 const HEADINGS: [&str; 9] =
     ["layout", "shape", "bits/item", "memory", "rate", "NPWS", "per insert", "per hit", "per miss"];
 
-/// A line for each plan; the last three columns are memory accesses.
+/// Formats one line per plan; the last three columns are memory accesses.
 pub(super) fn text(plans: &[Plan]) -> String {
     let mut rows = vec![HEADINGS.map(String::from)];
     rows.extend(plans.iter().map(row));
@@ -17,7 +17,7 @@ pub(super) fn text(plans: &[Plan]) -> String {
     rows.iter().map(|row| line(row, &widths)).collect()
 }
 
-/// Words to the left, numbers to the right.
+/// Aligns words to the left and numbers to the right.
 fn line(row: &[String; 9], widths: &[usize]) -> String {
     let cells = row.iter().zip(widths).enumerate().map(|(column, (cell, &width))| {
         if column < 2 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
