@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the module, gets both servers, and runs redis_module.py, which says what it measures.
+# Builds the module, installs both servers, and runs redis_module.py. Its docstrings say what it measures.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 crates/lately-redis/tests/servers >&2

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Races the module's commands against the server's own, on Redis and Valkey, each fresh and alone on this machine.
+"""Compares the module's commands with the server's own, on Redis and Valkey, one newly started server at a time.
    benchmarks/redis.sh > benchmarks/<architecture>/redis-<date>.json
-What is told on the way goes to standard error, the record to standard output. ROUNDS are 5; QUICK=1 is a tenth of all."""
+Progress goes to standard error, the record to standard output. ROUNDS sets the number of rounds (default 5). QUICK=1
+takes a tenth of the requests and ids, and 2 rounds."""
 
 import datetime
 import json
@@ -23,7 +24,7 @@ from conftest import BINARIES, Server  # noqa: E402
 QUICK = bool(os.environ.get("QUICK"))
 ROUNDS = int(os.environ.get("ROUNDS", 2 if QUICK else 5))
 REQUESTS = 100_000 if QUICK else 1_000_000
-# Requests under way: connections, and commands that each sends at once.
+# Number of connections, and commands in each connection's pipeline.
 CONNECTIONS, PIPELINE = 50, 16
 KEYS = 1_000_000
 IDS = 100_000 if QUICK else 1_000_000
@@ -40,8 +41,8 @@ def cpu_seconds(server):
 
 
 def run(server, requests, *command):
-    """Requests per second; the 99.9th percentile of the time a client waits, in milliseconds; and what a request costs the
-    server of its processor, in microseconds, which does not depend on what else the machine does."""
+    """Returns the requests per second, the 99.9th percentile of a client's waiting time in milliseconds, and the server's
+    CPU time per request in microseconds, which does not depend on other work on the machine."""
     before = cpu_seconds(server)
     output = subprocess.run(
         ["redis-benchmark", "-p", str(server.port), "-n", str(requests), "-c", str(CONNECTIONS), "-P", str(PIPELINE),
@@ -53,7 +54,8 @@ def run(server, requests, *command):
 
 
 def race(server):
-    """Rounds in turn, so that what else the machine does meets all alike. Rows and a window of a million: 4 MiB."""
+    """The commands take turns in each round, so that other work on the machine affects all equally. The filters are rows
+    with a window of a million: 4 MiB."""
     client = server.client
     client.execute_command("APBF.RESERVE", "f", 0.001, 1_000_000)
     client.execute_command("APBF.RESERVE", "t", 0.001, 1_000_000, "SPAN", 3_600_000)
@@ -74,7 +76,7 @@ def race(server):
             figures[name].append(run(server, requests, *command))
         say(server.kind, "round", number + 1, {name: round(found[-1][0]) for name, found in figures.items()})
     median = lambda name, place: statistics.median(figure[place] for figure in figures[name])
-    # Ratios of each round, which the machine's moods meet alike; then their median.
+    # The median of the ratios of each round: other work on the machine affects both sides of a ratio equally.
     ratio = lambda a, b, of=1: round(statistics.median(of * x[0] / y[0] for x, y in zip(figures[a], figures[b])), 3)
     return {
         "requests_per_second": {name: round(median(name, 0)) for name in contenders},
@@ -88,7 +90,7 @@ def race(server):
 
 
 def server_times(client):
-    """How long the server itself took for each of our commands, in microseconds, as it has measured."""
+    """Returns the time of each of the module's commands in microseconds, as the server measured it."""
     found = {}
     for name, value in client.info("latencystats").items():
         if "apbf" in name:
@@ -98,8 +100,8 @@ def server_times(client):
 
 
 def worst(server):
-    """The longest that one command keeps all others waiting. Of several rounds the least, since what else the machine does
-    in the middle of a command only adds to it."""
+    """Returns how long one command blocks all others. The best of several rounds, because other work on the machine can
+    only make a command slower."""
     client = server.client
     client.config_set("latency-tracking-info-percentiles", "50 99 99.9 100")
     found = {}
@@ -116,7 +118,7 @@ def worst(server):
     add = lambda key, requests: run(server, requests, "APBF.ADD", key, "key:__rand_int__")
     for layout in ("ROWS", "BLOCKS", "SLICES"):
         client.execute_command("APBF.RESERVE", layout, 0.001, 100_000, "LAYOUT", layout)
-        # Ten windows: dozens of shifts.
+        # A million inserts are ten windows, with dozens of shifts.
         measured(f"window 1e5 as {layout.lower()}, shifts included", lambda _: add(layout, REQUESTS))
     for window in (10_000_000, 100_000_000):
         reserve = lambda key, more=0: client.execute_command("APBF.RESERVE", key, 0.001, window + more)
@@ -129,7 +131,7 @@ def worst(server):
             measured(f"window {window:.0e}", lambda _: [client.execute_command(command, "filter") for _ in range(20)])
         client.delete("filter")
     for layout in ("ROWS", "BLOCKS", "SLICES"):
-        # Time is data: the first write tells it, the second one a day later, when all has expired.
+        # APBF.APPLY sets the time: each write comes a day after the one before, when all items have expired.
         apply = lambda day: client.execute_command("APBF.APPLY", "timed", day * 86_400_000, "EVERY", "item")
         client.execute_command("APBF.RESERVE", "timed", 0.001, 10_000_000, "SPAN", 3_600_000, "LAYOUT", layout)
         run(server, REQUESTS, "APBF.APPLY", "timed", "1", "EVERY", "key:__rand_int__")
@@ -140,7 +142,7 @@ def worst(server):
 
 
 def memory(server):
-    """The same ids, remembered in four ways."""
+    """Returns the growth of used_memory for the same ids in keys, in a set, and in filters."""
     client, found = server.client, {}
     ids = [f"order-{number * 2654435761 % 2**32:010d}" for number in range(IDS)]
 

@@ -1,4 +1,4 @@
-//! Words and numbers from a command's arguments, with errors that name them.
+//! Reads words and numbers from a command's arguments. Errors name the argument.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use crate::failure::Failure;
 
-/// The arguments that are still to be read.
+/// The arguments that have not been read yet.
 pub(crate) struct Arguments<'a, T> {
     rest: &'a [T],
 }
@@ -22,17 +22,19 @@ impl<'a, T: AsRef<[u8]>> Arguments<'a, T> {
         Some(first)
     }
 
-    /// All that are left.
+    /// Takes all remaining arguments.
     pub(crate) fn rest(&mut self) -> &'a [T] {
         std::mem::take(&mut self.rest)
     }
 
-    /// The next argument, which has to be there.
+    /// Returns the next argument. Fails if there is none.
     pub(crate) fn value_of(&mut self, name: &str) -> Result<&'a T, Failure> {
-        self.next().ok_or_else(|| Failure::new(format!("{name} needs a value, but the command ends there")))
+        self.next().ok_or_else(|| {
+            Failure::new(format!("{name} needs a value, but the command ends there: add the value"))
+        })
     }
 
-    /// The next argument as a whole number.
+    /// Reads the next argument as a whole number.
     pub(crate) fn number<N>(&mut self, name: &str, limits: RangeInclusive<N>) -> Result<N, Failure>
     where
         N: FromStr + PartialOrd + Display,
@@ -40,12 +42,12 @@ impl<'a, T: AsRef<[u8]>> Arguments<'a, T> {
         number(name, self.value_of(name)?.as_ref(), limits)
     }
 
-    /// The next argument as a number.
+    /// Reads the next argument as a real number.
     pub(crate) fn real(&mut self, name: &str) -> Result<f64, Failure> {
         real(name, self.value_of(name)?.as_ref())
     }
 
-    /// The next argument as one of some words.
+    /// Reads the next argument as one of the given words.
     pub(crate) fn one_of<V: Copy>(&mut self, name: &str, words: &[(&str, V)]) -> Result<V, Failure> {
         one_of(name, self.value_of(name)?.as_ref(), words)
     }
@@ -59,30 +61,31 @@ where
     parsed.filter(|number| limits.contains(number)).ok_or_else(|| {
         let (least, most) = limits.into_inner();
         Failure::new(format!(
-            "{name} is '{}', but has to be a whole number from {least} to {most}",
+            "{name} is '{}', but must be a whole number from {least} to {most}",
             shown(text)
         ))
     })
 }
 
-/// What it may be is for the library to say. But NaN is no number, and a promise with one would not be equal to itself.
+/// The library checks the range. NaN is refused here, because a promise that contains NaN would not be equal
+/// to itself.
 pub(crate) fn real(name: &str, text: &[u8]) -> Result<f64, Failure> {
     let parsed = str::from_utf8(text).ok().and_then(|text| text.parse().ok());
     parsed.filter(|number: &f64| !number.is_nan()).ok_or_else(|| {
-        Failure::new(format!("{name} is '{}', but has to be a number like 0.001", shown(text)))
+        Failure::new(format!("{name} is '{}', but must be a number, for example 0.001", shown(text)))
     })
 }
 
-/// Words are the same in capitals and small letters.
+/// Ignores upper and lower case.
 pub(crate) fn one_of<V: Copy>(name: &str, text: &[u8], words: &[(&str, V)]) -> Result<V, Failure> {
     let found = words.iter().find(|(word, _)| text.eq_ignore_ascii_case(word.as_bytes()));
     found.map(|(_, value)| *value).ok_or_else(|| {
         let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        Failure::new(format!("{name} is '{}', but has to be one of {}", shown(text), words.join(", ")))
+        Failure::new(format!("{name} is '{}', but must be one of {}", shown(text), words.join(", ")))
     })
 }
 
-/// An argument in an error reply, which is one short line.
+/// An argument as error replies show it: escaped and cut, so that the reply stays one short line.
 pub(crate) fn shown(text: &[u8]) -> String {
     const MOST: usize = 40;
     let cut = if text.len() > MOST { "..." } else { "" };
@@ -103,15 +106,18 @@ mod tests {
         assert_eq!(arguments.number("window", 1..=5_u64), Ok(5));
         assert_eq!(
             message(arguments.number("window", 1..=5_u64)),
-            "ERR window is '7', but has to be a whole number from 1 to 5"
+            "ERR window is '7', but must be a whole number from 1 to 5"
         );
         assert_eq!(arguments.real("SLACK"), Ok(0.5));
         assert_eq!(arguments.rest(), ["12"]);
-        assert_eq!(message(arguments.real("SLACK")), "ERR SLACK needs a value, but the command ends there");
+        assert_eq!(
+            message(arguments.real("SLACK")),
+            "ERR SLACK needs a value, but the command ends there: add the value"
+        );
     }
 
     #[test]
-    fn what_is_no_number_is_shown_in_one_short_line() {
+    fn an_argument_that_is_not_a_number_is_shown_in_one_short_line() {
         for (text, shown) in [
             (&b"-1"[..], "-1"),
             (b"", ""),
@@ -123,7 +129,7 @@ mod tests {
             let message = message(number("SPAN", text, 1..=u64::MAX));
             assert_eq!(
                 message,
-                format!("ERR SPAN is '{shown}', but has to be a whole number from 1 to 18446744073709551615")
+                format!("ERR SPAN is '{shown}', but must be a whole number from 1 to 18446744073709551615")
             );
         }
         for text in ["much", "nan", "-NaN", ""] {
@@ -137,7 +143,7 @@ mod tests {
         assert_eq!(one_of("OVERLOAD", b"window", &words), Ok(2));
         assert_eq!(
             message(one_of("OVERLOAD", b"both", &words)),
-            "ERR OVERLOAD is 'both', but has to be one of RATE, WINDOW"
+            "ERR OVERLOAD is 'both', but must be one of RATE, WINDOW"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! The module's configs, all changeable while the server runs.
+//! The module's configs. All can be changed while the server runs.
 
 use lately::{Layout, MAX_WINDOW};
 
@@ -13,11 +13,11 @@ static DEFAULT_ERROR_RATE: TextConfig = TextConfig::new(c"default-error-rate", c
 static DEFAULT_SLACK: TextConfig = TextConfig::new(c"default-slack", c"auto", AUTO, parse_slack);
 static DEFAULT_LAYOUT: WordConfig =
     WordConfig::new(c"default-layout", &[c"auto", c"slices", c"blocks", c"rows"]);
-/// What one reply or one argument of the server holds, unless its own limits are changed.
+/// The default is the server's default limit for one reply or one argument.
 static MAX_BYTES_PER_KEY: NumberConfig =
     NumberConfig::new(c"max-bytes-per-key", 512 << 20, 1024, i64::MAX).in_bytes();
 
-/// What the server's text stands for when the planner decides.
+/// The value of the text `auto`: the planner decides.
 const AUTO: f64 = f64::INFINITY;
 
 pub(crate) fn register(loading: &Loading) -> Result<(), Refused> {
@@ -37,12 +37,12 @@ pub(crate) fn default_error_rate() -> f64 {
     DEFAULT_ERROR_RATE.get()
 }
 
-/// `None`: what the planner aims at.
+/// Returns `None` for `auto`: the planner's own target applies.
 pub(crate) fn default_slack() -> Option<f64> {
     Some(DEFAULT_SLACK.get()).filter(|slack| slack.is_finite())
 }
 
-/// `None`: the planner chooses.
+/// Returns `None` for `auto`: the planner chooses.
 pub(crate) fn default_layout() -> Option<Layout> {
     [None, Some(Layout::Slices), Some(Layout::Blocks), Some(Layout::Rows)]
         .get(DEFAULT_LAYOUT.get())
@@ -54,7 +54,7 @@ pub(crate) fn max_bytes_per_key() -> u64 {
     MAX_BYTES_PER_KEY.get()
 }
 
-/// Plans what is the default now, so that no client has to wait for it. Refuses what cannot be planned.
+/// Plans the new defaults, so that no client has to wait for the plan. Fails if no plan exists.
 pub(crate) fn were_set() -> Result<(), Failure> {
     Promise::by_default().plan().map(|_| ())
 }
@@ -64,7 +64,7 @@ fn parse_rate(text: &[u8]) -> Result<f64, Failure> {
     if rate > 0.0 && rate < 1.0 {
         Ok(rate)
     } else {
-        Err(Failure::new(format!("default-error-rate is {rate}, but has to be more than 0 and less than 1")))
+        Err(Failure::new(format!("default-error-rate is {rate}, but must be more than 0 and less than 1")))
     }
 }
 
@@ -76,7 +76,7 @@ fn parse_slack(text: &[u8]) -> Result<f64, Failure> {
     if slack > 0.0 && slack.is_finite() {
         Ok(slack)
     } else {
-        Err(Failure::new(format!("default-slack is {slack}, but has to be 'auto' or more than 0")))
+        Err(Failure::new(format!("default-slack is {slack}, but must be 'auto' or a finite number above 0")))
     }
 }
 
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_and_slacks_that_mean_nothing_are_refused() {
+    fn rates_and_slacks_out_of_range_are_refused() {
         assert_eq!(parse_rate(b"0.01"), Ok(0.01));
         for text in ["0", "1", "-0.1", "nan", "inf", "", "often"] {
             assert!(parse_rate(text.as_bytes()).is_err(), "{text}");

@@ -8,13 +8,14 @@ use crate::replication::{CREATE, PATCH};
 use crate::server::{AofWriter, Digest, Loader, Loading, Refused, Saver};
 use crate::value::Value;
 
-/// How a value stands in an RDB file: its length, then its snapshot in pieces. The snapshot has a version of its own.
+/// Version of the encoding in RDB files: the length of the snapshot, then the snapshot in pieces. The
+/// snapshot has a version of its own.
 pub(crate) const ENCODING: i32 = 0;
 
-/// Words of one PATCH: a mebibyte.
+/// Words per PATCH command: one mebibyte.
 const PATCH_WORDS: usize = 1 << 17;
 
-/// Memory that is freed at once, for the server's measure of effort.
+/// Memory that counts as one unit of the server's free effort.
 const PAGE_BYTES: usize = 4096;
 
 pub(crate) fn register(loading: &Loading) -> Result<(), Refused> {
@@ -24,7 +25,7 @@ pub(crate) fn register(loading: &Loading) -> Result<(), Refused> {
 /// Why a value cannot be loaded.
 #[derive(Debug)]
 pub(crate) enum LoadFailure {
-    /// The file ends or is damaged; the server knows.
+    /// The file is cut off or damaged; the server reported a read error.
     Io,
     /// Written by a newer module.
     Encoding(i32),
@@ -36,7 +37,10 @@ impl std::fmt::Display for LoadFailure {
         match self {
             Self::Io => f.write_str("the data is cut off or damaged"),
             Self::Encoding(found) => {
-                write!(f, "it has encoding {found}, but this module reads {ENCODING}; use a newer module")
+                write!(
+                    f,
+                    "its encoding is {found}, but this module reads only {ENCODING}: use a newer module"
+                )
             }
             Self::Snapshot(error) => error.fmt(f),
         }
@@ -49,7 +53,7 @@ impl From<SnapshotError> for LoadFailure {
     }
 }
 
-/// Without a second copy of the filter; so is loading.
+/// Neither saving nor loading makes a second copy of the filter.
 pub(crate) fn save(value: &Value, saver: &mut Saver) {
     saver.number(value.filter.snapshot_len());
     in_pieces(&value.filter, |piece| saver.bytes(piece));
@@ -63,7 +67,7 @@ pub(crate) fn load(loader: &mut Loader, encoding: i32) -> Result<Box<Value>, Loa
     Value::new(|| Filter::read_snapshot(len, |piece| loader.fill(piece)))
 }
 
-/// All that is the filter's state, bit for bit.
+/// Adds the filter's whole state to the digest, bit for bit.
 pub(crate) fn digest(value: &Value, digest: &mut Digest) {
     in_pieces(&value.filter, |piece| digest.add(piece));
 }
@@ -76,7 +80,8 @@ fn in_pieces(filter: &Filter, mut take: impl FnMut(&[u8])) {
     let Ok(()) = written;
 }
 
-/// The filter's blueprint, and all of its memory that is not zero, in pieces that any server takes.
+/// Writes the filter's blueprint, then its memory in pieces that every server accepts. Pieces that are all
+/// zero are left out.
 pub(crate) fn rewrite(value: &Value, aof: &mut AofWriter) {
     aof.command(CREATE, &value.filter.blueprint());
     let mut bytes = Vec::with_capacity(PATCH_WORDS * 8);
@@ -89,7 +94,7 @@ pub(crate) fn rewrite(value: &Value, aof: &mut AofWriter) {
     }
 }
 
-/// Large memory goes back to the system page by page, so that is what freeing costs.
+/// Large allocations are returned to the system page by page, so the cost of freeing is the number of pages.
 pub(crate) fn free_effort(value: &Value) -> usize {
     value.allocated_bytes().div_ceil(PAGE_BYTES)
 }

@@ -1,4 +1,4 @@
-//! Why a command is refused.
+//! Reasons why a command is refused.
 
 use std::fmt;
 
@@ -9,15 +9,16 @@ use crate::promise::Promise;
 /// An error reply.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Failure {
-    /// The server's own words for it.
+    /// Wrong number of arguments. The server replies with its own message.
     Arity,
     /// The key holds something else.
     WrongType,
     /// Names the argument, the limit and the remedy.
     Refused(String),
-    /// Not now, for a reason that passes. Clients of a cluster know the word, and send the command again by themselves.
+    /// Refused for a temporary reason. Cluster clients know the reply `TRYAGAIN` and resend the command
+    /// automatically.
     TryAgain(String),
-    /// Not now: this is to be planned first, and then the command to be run again.
+    /// The promise has no plan yet. Plan it, then run the command again.
     Unplanned(Promise),
 }
 
@@ -44,7 +45,7 @@ impl fmt::Display for Failure {
             }
             Self::Refused(message) => write!(f, "ERR {message}"),
             Self::TryAgain(message) => write!(f, "TRYAGAIN {message}"),
-            Self::Unplanned(_) => f.write_str("ERR the filter is not planned yet: try again"),
+            Self::Unplanned(_) => f.write_str("ERR the filter is not planned yet: send the command again"),
         }
     }
 }

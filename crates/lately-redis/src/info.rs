@@ -1,4 +1,4 @@
-//! What the module says of itself in `INFO`.
+//! The module's section of `INFO`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,7 +7,7 @@ use lately::Counters;
 use crate::server::{Loading, Refused, Section};
 use crate::value;
 
-/// Since the module was loaded, over all filters, also those that are gone.
+/// Counts since the module was loaded, over all filters, including deleted ones.
 static INSERTS: AtomicU64 = AtomicU64::new(0);
 static HITS: AtomicU64 = AtomicU64::new(0);
 static OVERLOADED_GENERATIONS: AtomicU64 = AtomicU64::new(0);
@@ -17,7 +17,7 @@ pub(crate) fn register(loading: &Loading) -> Result<(), Refused> {
     loading.info_section()
 }
 
-/// Items were checked, and `hits` of them had been seen lately; the filter's counters before and after.
+/// Counts a write: `hits` of its items had been seen lately; `before` and `after` are the filter's counters.
 pub(crate) fn count(hits: u64, before: &Counters, after: &Counters) {
     let add = |counter: &AtomicU64, more: u64| {
         if more > 0 {
@@ -30,7 +30,7 @@ pub(crate) fn count(hits: u64, before: &Counters, after: &Counters) {
     add(&BACKWARD_STEPS, after.backward_steps - before.backward_steps);
 }
 
-/// A question was answered.
+/// Counts a read: `hits` of its items had been seen lately.
 pub(crate) fn count_hits(hits: u64) {
     HITS.fetch_add(hits, Ordering::Relaxed);
 }

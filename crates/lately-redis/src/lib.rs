@@ -1,8 +1,8 @@
-//! The filter as a native data type of Redis and Valkey: a module that both servers load.
+//! A module that adds the filter to Redis and Valkey as a native data type.
 //!
-//! Planning, windows and snapshots are those of the library `lately`; here they are translated into commands
-//! (`commands`), a data type (`data_type`), configs and replication. All that talks to the server in its own terms, and
-//! all unsafe code, is in `server` and `allocator`. docs/redis.md describes what users and operators see.
+//! The library `lately` does the planning, the windows and the snapshots. This crate turns them into commands
+//! (`commands`), a data type (`data_type`), configs and replication. All calls of the server's C API, and all
+//! unsafe code, are in `server` and `allocator`. docs/redis.md is the manual for users and operators.
 
 mod allocator;
 mod arguments;
@@ -19,18 +19,20 @@ mod value;
 
 use server::Loading;
 
-/// What happens when a server loads the module. `Err` makes it refuse.
+/// Runs when a server loads the module. On `Err` the server does not load it.
 fn load(loading: &Loading) -> Result<(), server::Refused> {
-    // A server that saves in a forked process copies every page it writes meanwhile.
+    // While a forked process saves, each page that the server writes is copied: huge pages make that
+    // expensive.
     lately::ask_for_huge_pages(false);
     data_type::register(loading)?;
     configs::register(loading)?;
     commands::register(loading)?;
     info::register(loading)?;
-    // The first ADD to a missing key shall not wait for the planner.
+    // Plan the defaults now, so that the first ADD to a missing key does not wait for the planner.
     if let Err(failure) = promise::Promise::by_default().plan() {
-        loading
-            .warn(&format!("the default promise cannot be kept, so only RESERVE creates filters: {failure}"));
+        loading.warn(&format!(
+            "no filter can be created with the apbf.default-* configs; change them with CONFIG SET: {failure}"
+        ));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What a user asks of a filter, and the plan that keeps it.
+//! The promise that a user asks of a filter, and the plan that keeps it.
 
 use std::cell::RefCell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,23 +12,23 @@ use crate::failure::Failure;
 use crate::server::Call;
 use crate::value::Value;
 
-/// Promises whose plans are remembered: planning takes longer than anything else here.
+/// Number of promises whose plans are remembered: planning is the slowest step of all commands.
 const REMEMBERED: usize = 16;
 
-/// The last promises asked for.
+/// The last promises asked for, the latest first.
 static PLANS: Mutex<Vec<Planned>> = Mutex::new(Vec::new());
 
-/// A panic leaves the list whole.
+/// Ignores poisoning: a panic does not leave the list half changed.
 fn plans() -> MutexGuard<'static, Vec<Planned>> {
     PLANS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 thread_local! {
-    /// What the command that runs has waited for.
+    /// The plan that the running command has waited for.
     static AT_HAND: RefCell<Option<Planned>> = const { RefCell::new(None) };
 }
 
-/// What was asked for, option by option; the configs say the rest.
+/// The options that were given; the configs supply the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Asked {
     pub(crate) error_rate: Option<f64>,
@@ -42,7 +42,7 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// What RESERVE and PLAN begin with.
+    /// Reads the arguments that RESERVE and PLAN share.
     pub(crate) fn read<T: AsRef<[u8]>>(arguments: &mut Arguments<'_, T>) -> Result<Self, Failure> {
         let mut asked = Self {
             error_rate: Some(arguments.real("error_rate")?),
@@ -53,14 +53,14 @@ impl Asked {
             if !asked.read_option(word.as_ref(), arguments)? {
                 let word = crate::arguments::shown(word.as_ref());
                 return Err(Failure::new(format!(
-                    "'{word}' is no option: there are SPAN, OVERLOAD, SLACK, LAYOUT, SHAPE and SEED"
+                    "'{word}' is not an option: options are SPAN, OVERLOAD, SLACK, LAYOUT, SHAPE and SEED"
                 )));
             }
         }
         Ok(asked)
     }
 
-    /// Reads what follows an option's word; `false` if the word is none.
+    /// Reads the value of the option `word`. Returns false if `word` is not an option.
     pub(crate) fn read_option<T: AsRef<[u8]>>(
         &mut self,
         word: &[u8],
@@ -87,10 +87,10 @@ impl Asked {
         Ok(true)
     }
 
-    /// The promise, where something was not asked for by the configs.
+    /// Returns the promise; the configs supply the options that were not given.
     pub(crate) fn promise(&self) -> Result<Promise, Failure> {
         if self.overload.is_some() && self.span_ms.is_none() {
-            return Err(Failure::new("OVERLOAD needs SPAN: only a window of time can be overloaded"));
+            return Err(Failure::new("OVERLOAD needs SPAN: only a time window can be overloaded"));
         }
         let default = Promise::by_default();
         Ok(Promise {
@@ -98,14 +98,14 @@ impl Asked {
             window: self.window.unwrap_or(default.window),
             span_ms: self.span_ms,
             overload: self.overload,
-            // With a shape, slack and layout follow from it.
+            // A given shape determines slack and layout, so their defaults do not apply.
             slack: self.slack.or(default.slack.filter(|_| self.shape.is_none())),
             layout: self.layout.or(default.layout.filter(|_| self.shape.is_none())),
             shape: self.shape,
         })
     }
 
-    /// A new filter that keeps the promise, within what a key may take.
+    /// Builds a new filter that keeps the promise. Fails if it is larger than a key may be.
     pub(crate) fn build(&self, call: &Call<'_>) -> Result<Box<Value>, Failure> {
         let plan = self.promise()?.plan_for(call)?;
         check_size(plan.memory_bytes)?;
@@ -114,26 +114,26 @@ impl Asked {
     }
 }
 
-/// An option may be given once.
+/// Sets an option. Fails if it was given before.
 pub(crate) fn put<T>(name: &str, slot: &mut Option<T>, value: T) -> Result<(), Failure> {
     if slot.replace(value).is_some() {
-        return Err(Failure::new(format!("{name} is given twice: leave out one")));
+        return Err(Failure::new(format!("{name} is given twice: give it once")));
     }
     Ok(())
 }
 
-/// Whether a key may take so much.
+/// Fails if a key may not take this many bytes.
 pub(crate) fn check_size(bytes: u64) -> Result<(), Failure> {
     let most = configs::max_bytes_per_key();
     if bytes <= most {
         return Ok(());
     }
     Err(Failure::new(format!(
-        "the filter takes {bytes} bytes, but apbf.max-bytes-per-key is {most}: ask for a smaller window or a higher error rate, or raise the config"
+        "the filter takes {bytes} bytes, but apbf.max-bytes-per-key is {most}: ask for a smaller window or a higher error rate, or raise this config"
     )))
 }
 
-/// All that decides a plan.
+/// Everything that determines a plan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Promise {
     error_rate: f64,
@@ -146,7 +146,7 @@ pub(crate) struct Promise {
 }
 
 impl Promise {
-    /// What is kept where nothing was asked for.
+    /// The promise of the configs, for filters that are created without options.
     pub(crate) fn by_default() -> Self {
         Self {
             error_rate: configs::default_error_rate(),
@@ -159,8 +159,9 @@ impl Promise {
         }
     }
 
-    /// The plan that keeps it. Where it is not known yet and the client can wait, [`Failure::Unplanned`] makes it wait for
-    /// another thread: planning may take a tenth of a second, and the server has other clients.
+    /// Returns the plan that keeps the promise. If it is not remembered and the client can wait, fails with
+    /// [`Failure::Unplanned`]: then the client waits while another thread plans. Planning may take a tenth of
+    /// a second, and the server has other clients.
     pub(crate) fn plan_for(&self, call: &Call<'_>) -> Result<Plan, Failure> {
         match self.remembered() {
             Some(plan) => plan,
@@ -169,10 +170,10 @@ impl Promise {
         }
     }
 
-    /// The plan that keeps it, remembered from the last time if it was asked for lately.
+    /// Returns the plan that keeps the promise, from memory if it was asked for lately.
     pub(crate) fn plan(&self) -> Result<Plan, Failure> {
         self.remembered().unwrap_or_else(|| {
-            // Others may look for theirs meanwhile.
+            // Planned without the lock, so that other threads can look up their plans.
             let plan = self.builder().plan().map_err(Failure::from);
             let mut plans = plans();
             plans.truncate(REMEMBERED - 1);
@@ -216,7 +217,7 @@ impl Promise {
     }
 }
 
-/// A promise, and its plan or why there is none.
+/// A promise, and its plan or the reason why there is none.
 #[derive(Clone, Debug)]
 pub(crate) struct Planned {
     pub(crate) promise: Promise,
@@ -224,7 +225,8 @@ pub(crate) struct Planned {
 }
 
 impl Planned {
-    /// Within the work the plan is known, however many others were made since, so who has waited for it does not plan again.
+    /// Runs `work` with this plan at hand, even if newer plans have replaced it in memory. So a command that
+    /// has waited for the plan does not plan again.
     pub(crate) fn at_hand<T>(&self, work: impl FnOnce() -> T) -> T {
         AT_HAND.set(Some(self.clone()));
         let result = work();
@@ -256,7 +258,7 @@ mod tests {
             ("0.01 1000 SPAN", "SPAN needs a value"),
             ("0.01 1000 SHAPE 4", "SHAPE's l needs a value"),
             ("0.01 1000 LAYOUT heap", "one of SLICES, BLOCKS, ROWS"),
-            ("0.01 1000 FOREVER", "'FOREVER' is no option"),
+            ("0.01 1000 FOREVER", "'FOREVER' is not an option"),
             ("0.01", "window needs a value"),
         ] {
             let message = read(words).unwrap_err().to_string();
@@ -267,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_is_the_library_s_and_is_remembered() {
+    fn a_plan_equals_the_plan_of_the_library_and_is_remembered() {
         let promise = read("0.01 1000 SPAN 60000").unwrap().promise().unwrap();
         let expected = Filter::builder()
             .time_window(Duration::from_secs(60), 1000)

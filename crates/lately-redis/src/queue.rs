@@ -1,20 +1,21 @@
-//! What is to be worked out, one thing after the other, and who waits for it.
+//! A queue of tasks that are done one after the other, and the clients that wait for each.
 
 use std::collections::VecDeque;
 
-/// What somebody waits for.
+/// A task and the clients that wait for its result.
 #[derive(Debug)]
 struct Task<T, W> {
     wanted: T,
     waiting: Vec<W>,
 }
 
-/// Tasks in the order in which they were first asked for. What several ask for is worked out once.
+/// Tasks in the order in which they were first asked for. A task that several clients ask for is done once.
 #[derive(Debug)]
 pub(crate) struct Queue<T, W> {
-    /// What is being worked out. It is finished even if nobody waits any more: who has lost patience comes again.
+    /// The task in progress. It is finished even if no client waits any more: a client that gave up may ask
+    /// again.
     current: Option<Task<T, W>>,
-    /// What is not begun. Somebody waits for each.
+    /// Tasks that are not begun. At least one client waits for each.
     next: VecDeque<Task<T, W>>,
 }
 
@@ -23,7 +24,7 @@ impl<T: Copy + PartialEq, W: PartialEq> Queue<T, W> {
         Self { current: None, next: VecDeque::new() }
     }
 
-    /// Tasks that are not begun.
+    /// Returns the number of tasks that are not begun.
     pub(crate) fn len(&self) -> usize {
         self.next.len()
     }
@@ -39,7 +40,8 @@ impl<T: Copy + PartialEq, W: PartialEq> Queue<T, W> {
         }
     }
 
-    /// Whether it was waiting. What nobody waits for any more is not begun.
+    /// Removes a client. Returns true if it was waiting. Drops tasks that are not begun and that no client
+    /// waits for.
     pub(crate) fn leave(&mut self, waiting: &W) -> bool {
         let count = |queue: &Self| queue.tasks().map(|task| task.waiting.len()).sum::<usize>();
         let before = count(self);
@@ -51,13 +53,13 @@ impl<T: Copy + PartialEq, W: PartialEq> Queue<T, W> {
         was_waiting
     }
 
-    /// What is to be worked out now; `None` if there is nothing.
+    /// Begins the next task and returns it; `None` if there is none.
     pub(crate) fn begin(&mut self) -> Option<T> {
         self.current = self.next.pop_front();
         self.current.as_ref().map(|task| task.wanted)
     }
 
-    /// Who waited for what was begun.
+    /// Ends the task in progress. Returns the clients that waited for it.
     pub(crate) fn finish(&mut self) -> Vec<W> {
         self.current.take().map_or_else(Vec::new, |task| task.waiting)
     }
@@ -72,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_several_ask_for_is_worked_out_once_also_when_it_is_begun_already() {
+    fn a_task_that_several_ask_for_is_done_once_even_if_it_is_already_begun() {
         let mut queue = Queue::new();
         queue.join('a', 1);
         queue.join('b', 2);
@@ -87,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_waits_for_any_more_is_not_begun_but_what_is_begun_is_finished() {
+    fn an_abandoned_task_is_not_begun_but_a_begun_task_is_finished() {
         let mut queue = Queue::new();
         for (wanted, waiting) in [('a', 1), ('b', 2), ('c', 3), ('c', 4)] {
             queue.join(wanted, waiting);
@@ -95,7 +97,7 @@ mod tests {
         assert_eq!(queue.begin(), Some('a'));
         for waiting in 1..=3 {
             assert!(queue.leave(&waiting));
-            assert!(!queue.leave(&waiting), "it has left already");
+            assert!(!queue.leave(&waiting), "{waiting} has already left");
         }
         queue.join('a', 5);
         assert_eq!(queue.finish(), [5]);

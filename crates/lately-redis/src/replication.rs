@@ -1,9 +1,10 @@
-//! What replicas and the append-only file are sent. Nothing of it depends on a clock, a config or a planner.
+//! The commands that are sent to replicas and the append-only file. None of them depends on the receiver's
+//! clock, configs or planner.
 //!
 //! ```text
-//! created                      APBF.CREATE key blueprint                       the dimensions, not the promise
-//! a count window changes       the command itself, or APBF.MADD / APBF.MADDNX  inserts alone decide
-//! a time window changes        APBF.APPLY key now_ms EVERY|FIRST item ...      the primary's clock is data
+//! a filter is created     APBF.CREATE key blueprint                       the dimensions, not the promise
+//! a count window changes  the command itself, or APBF.MADD / APBF.MADDNX  only inserts change it
+//! a time window changes   APBF.APPLY key now_ms EVERY|FIRST item ...      the primary's time is an argument
 //! ```
 
 use std::ffi::CStr;
@@ -20,9 +21,9 @@ pub(crate) const MADDNX: &CStr = c"apbf.maddnx";
 /// Which sightings of an item are inserted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refresh {
-    /// Every one: an item is new again when it was silent for the window.
+    /// Every sighting: an item is new again after it was silent for one window.
     Every,
-    /// The first: an item is new about once per window.
+    /// Only the first: an item is new about once per window.
     First,
 }
 
@@ -48,7 +49,7 @@ pub(crate) fn created(call: &Call<'_>, key: &Argument, value: &Value) {
     call.replicate_bytes(CREATE, key, &value.filter.blueprint());
 }
 
-/// Items were added. `is_plain`: the command that did it says so itself.
+/// Replicates an addition of items. `is_plain`: the command that added them can be replicated unchanged.
 pub(crate) fn added(
     call: &Call<'_>,
     key: &Argument,

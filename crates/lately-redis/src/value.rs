@@ -1,4 +1,4 @@
-//! What is stored under a key.
+//! The value of a key: a filter.
 
 use std::cell::OnceCell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use lately::{Counters, Filter, Plan, Window};
 use crate::allocator;
 use crate::failure::Failure;
 
-/// All filters of this server: how many, and what they take.
+/// Number of filters on this server, and the memory that they take.
 static FILTERS: AtomicU64 = AtomicU64::new(0);
 static BYTES: AtomicU64 = AtomicU64::new(0);
 
@@ -20,16 +20,16 @@ pub(crate) fn bytes_of_all() -> u64 {
     BYTES.load(Ordering::Relaxed)
 }
 
-/// A filter, and what it takes of the server's memory.
+/// A filter, and the server memory that it takes.
 pub(crate) struct Value {
     pub(crate) filter: Filter,
     allocated_bytes: usize,
-    /// Computed when first asked for; it never changes.
+    /// Computed at the first use; it never changes.
     plan: OnceCell<Plan>,
 }
 
 impl Value {
-    /// Takes the filter that is built, and measures what it takes.
+    /// Builds a filter, and measures the memory that it takes.
     pub(crate) fn new<E>(build: impl FnOnce() -> Result<Filter, E>) -> Result<Box<Self>, E> {
         let (built, bytes) = allocator::measured(|| {
             build().map(|filter| Box::new(Self { filter, allocated_bytes: 0, plan: OnceCell::new() }))
@@ -42,7 +42,8 @@ impl Value {
         })
     }
 
-    /// Whether what it has counted leaves room for all that this server will count: snapshots know no more than 2^62.
+    /// Fails if a counter is above 2^61. Snapshots hold counters up to 2^62, so this leaves room for
+    /// everything that this server will count.
     pub(crate) fn check_counts(&self) -> Result<(), Failure> {
         const MOST: u64 = 1 << 61;
         let Counters { inserts, generation, backward_steps, overloaded_generations, .. } =
@@ -56,17 +57,17 @@ impl Value {
         match counts.into_iter().find(|(_, count)| *count > MOST) {
             None => Ok(()),
             Some((name, count)) => Err(Failure::new(format!(
-                "{name} is {count}, but more than 2^61 is nothing that a filter can have counted; send a snapshot as it was made"
+                "{name} is {count}, but can be at most 2^61: load a snapshot that was not changed"
             ))),
         }
     }
 
-    /// `None` if the memory cannot be had.
+    /// Returns `None` if the memory cannot be allocated.
     pub(crate) fn copy(&self) -> Option<Box<Self>> {
         Self::new(|| self.filter.try_clone()).ok()
     }
 
-    /// As the server counts them, the allocator's rounding included.
+    /// Returns the bytes as the server counts them, including the allocator's rounding.
     pub(crate) fn allocated_bytes(&self) -> usize {
         self.allocated_bytes
     }

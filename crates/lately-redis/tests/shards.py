@@ -2,12 +2,12 @@
 
 import xxhash
 
-# The bytes "lately": another hash than the filter's own, so that a shard's items are not alike to the filter.
+# The bytes "lately". The seed must differ from the filter's; otherwise items in one shard have correlated hashes.
 SHARD_SEED = 0x6C6174656C79
 
 
 def shard_key(name, shard):
-    """All of it is the hash tag, so shards spread over the slots."""
+    """The whole key is the hash tag, so the shards are spread over the slots."""
     return f"{{{name}:{shard}}}"
 
 
@@ -18,7 +18,7 @@ def shard_of(item, shards):
 
 
 def by_shard(items, shards):
-    """The items of each shard, in order."""
+    """Returns the items of each shard, in order."""
     spread = {}
     for item in items:
         spread.setdefault(shard_of(item, shards), []).append(item)

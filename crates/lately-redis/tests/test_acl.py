@@ -1,4 +1,4 @@
-"""Access control, and what the server tells of the commands."""
+"""Access control, and the descriptions of the commands."""
 
 import pytest
 import redis
@@ -29,7 +29,7 @@ def words(flags):
 
 @pytest.fixture
 def ask(server):
-    """Asks, and does not rearrange the reply."""
+    """Sends a command and returns the raw reply, which the client library has not converted."""
     connection = server.connect(protocol=2).connection_pool.get_connection()
 
     def ask(*command):
@@ -40,7 +40,7 @@ def ask(server):
     connection.disconnect()
 
 
-def test_flags_tell_the_truth(ask):
+def test_command_and_key_flags(ask):
     for name, (flags, key_flags) in COMMANDS.items():
         described = ask("COMMAND", "INFO", f"apbf.{name}")[0]
         assert words(described[2]) - {"module"} == flags, name
@@ -70,8 +70,8 @@ def test_command_docs(ask):
 def test_the_category(server):
     client = server.client
     if b"apbf" not in client.execute_command("ACL", "CAT"):
-        assert server.kind == "redis", "Redis 7.0 has no categories of modules' own, every Valkey has"
-        pytest.skip("this server has no categories of modules' own")
+        assert server.kind == "redis", "Redis 7.0 has no ACL categories for modules, but every Valkey has"
+        pytest.skip("this server has no ACL categories for modules")
     members = {name.decode() for name in client.execute_command("ACL", "CAT", "apbf")}
     # Valkey 8.0 has the category, but does not list commands of modules.
     assert members in ({f"apbf.{name}" for name in [*COMMANDS, "plan"]}, set())

@@ -1,4 +1,4 @@
-"""A real cluster of 3 primaries and 3 replicas, under load: slots move, a primary dies and comes back."""
+"""A real cluster of 3 primaries and 3 replicas under load: slots move, and a primary is killed and restarted."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ from shards import by_shard, shard_key, shard_of
 
 SHARDS = 12
 WINDOW = 20_000
-# Slots that move; there and back, so that all that is tested moves in seconds.
+# Number of slots that move back. Few slots move, so that each move takes only seconds.
 LOW = 100
 
 
@@ -27,7 +27,7 @@ def slots_of(name):
 
 
 def is_handy(name):
-    """One of its shards is in a slot that moves, and only one; and every primary has some."""
+    """Returns true if exactly one of its shards moves, there and back, and every primary has at least 3 shards."""
     slots = slots_of(name)
     by_primary = [sum(slot * 3 // 16384 == primary for slot in slots) for primary in range(3)]
     return sum(slot < 200 for slot in slots) == 1 and min(slots) < LOW and 3 <= min(by_primary)
@@ -75,7 +75,7 @@ class Cluster:
         for server in self.primaries():
             if server.client.execute_command("CLUSTER", "COUNTKEYSINSLOT", slot):
                 return server
-        raise AssertionError(f"nobody has {key}")
+        raise AssertionError(f"no primary has {key}")
 
     def owner_of_slot(self, slot):
         replies = self.servers[0].connect(protocol=2).connection_pool.get_connection()
@@ -109,14 +109,14 @@ def cluster(kind, tmp_path):
 
 
 class Load:
-    """Adds numbered items to the sharded window, each acknowledged by a replica, whatever the cluster goes through."""
+    """Adds numbered items to the sharded window, and retries until a replica has acknowledged each."""
 
     def __init__(self, cluster):
         self.cluster = cluster
         self.client = cluster.connect()
         self.acknowledged = deque()
         self.attempts = [0] * SHARDS
-        # For each item the attempts at its shard when it was acknowledged.
+        # For each item: its shard, and the attempts at that shard when the item was acknowledged.
         self.placed = {}
         self.retries = 0
         self.replicas = 1
@@ -149,7 +149,7 @@ class Load:
         key, deadline = shard_key(NAME, shard), time.monotonic() + 60
         while True:
             assert time.monotonic() < deadline, f"{key} cannot be written: {self.last_error!r}"
-            # An attempt that fails may still have happened: it counts against the window.
+            # The server may have executed an attempt that failed, so it counts against the window.
             self.attempts[shard] += len(some)
             if self.attempt(key, some):
                 break
@@ -160,10 +160,10 @@ class Load:
         self.acknowledged.extend(some)
 
     def attempt(self, key, some, node=None, asking=False):
-        """Whether the items are on a primary and, as long as it has one, on its replica."""
+        """Adds the items. Returns true if they are on a primary and, while it has one, on its replica."""
         try:
             node = node or self.client.get_node_from_key(key)
-            # The server's own connection: WAIT is about what this connection has written.
+            # Use one connection: WAIT is about the writes of its own connection.
             pipeline = redis.Redis(host=node.host, port=node.port).pipeline(transaction=False)
             if asking:
                 pipeline.execute_command("ASKING")
@@ -192,7 +192,8 @@ class Load:
         eventually(lambda: len(self.acknowledged) >= target or self.failure, seconds=120)
 
     def window(self, shard_window):
-        """What must be reported: of the last acknowledged items those whose shard cannot have had more since."""
+        """Returns the last acknowledged items, and those of them that must be reported: not too many inserts can have
+        followed them in their shard."""
         last = list(self.acknowledged)[-WINDOW:]
         certain = [item for item in last
                    if self.attempts[self.placed[item][0]] - self.placed[item][1] < shard_window - 1000]
@@ -208,15 +209,15 @@ def shard_window():
 def test_one_window_over_the_cluster_through_resharding_and_failover(cluster):
     client, window = cluster.connect(), shard_window()
     for shard in range(SHARDS):
-        # Room for what a failed attempt may add.
+        # Room for the items that a failed attempt may add.
         client.execute_command("APBF.RESERVE", shard_key(NAME, shard), 1e-6, window + 1000)
     owners = {cluster.owner(shard_key(NAME, shard)).port for shard in range(SHARDS)}
-    assert len(owners) == 3, "every primary has shards"
+    assert len(owners) == 3, "a primary has no shards"
 
     with Load(cluster) as load:
         load.wait_for(WINDOW)
 
-        # Move slots, a filter among them, while items come in; and some of them back.
+        # While items come in, move slots, one of which holds a filter. Then move some of them back.
         source, target = cluster.owner_of_slot(0), cluster.owner_of_slot(16383)
         before = source.client.dbsize()
         cluster.reshard(source, target, 200)
@@ -226,12 +227,12 @@ def test_one_window_over_the_cluster_through_resharding_and_failover(cluster):
         eventually(lambda: source.client.dbsize() == before)
         load.wait_for(2000)
 
-        # kill -9 the primary with the most shards.
+        # Kill -9 the primary with the most shards.
         victim = max(cluster.primaries(), key=lambda server: server.client.dbsize())
         held = victim.client.dbsize()
         acknowledged = list(load.acknowledged)[-1000:]
         victim.kill()
-        # Its replica takes over, and has none itself.
+        # Its replica takes over. The new primary has no replica.
         load.replicas = 0
         eventually(lambda: len(cluster.primaries()) == 3, seconds=60)
         load.wait_for(2000)
@@ -240,20 +241,20 @@ def test_one_window_over_the_cluster_through_resharding_and_failover(cluster):
         for shard, some in spread.items():
             assert all(survivors.execute_command("APBF.MEXISTS", shard_key(NAME, shard), *some)), "lost by the failover"
 
-        # It comes back as a replica of its replica.
+        # The killed server comes back as a replica of the new primary.
         victim.start()
         eventually(lambda: victim.client.info("replication")["role"] == "slave"
                    and victim.client.info("replication")["master_link_status"] == "up", seconds=60)
         load.replicas = 1
         load.wait_for(2000)
 
-    assert held > 0 and load.retries > 0, "the load has felt the failover"
+    assert held > 0 and load.retries > 0, "no write failed during the failover"
     last, certain = load.window(window + 1000)
     assert len(last) == WINDOW and len(certain) > 0.95 * WINDOW
     client = cluster.connect()
     for shard, some in by_shard(certain, SHARDS).items():
         assert all(client.execute_command("APBF.MEXISTS", shard_key(NAME, shard), *some)), f"shard {shard} has forgotten"
-    # Primaries and replicas agree to the bit.
+    # Primaries and replicas hold the same bits.
     for server in cluster.servers:
         replication = server.client.info("replication")
         if replication["role"] == "slave":
@@ -264,7 +265,7 @@ def test_one_window_over_the_cluster_through_resharding_and_failover(cluster):
 
 
 def test_shards_share_the_work_evenly(cluster):
-    """One logical window: each primary does a third of the work, and all of the window is kept."""
+    """Each primary does its share of the inserts, and the whole window is kept."""
     client, window, count = cluster.connect(), shard_window(), 2 * WINDOW
     for shard in range(SHARDS):
         client.execute_command("APBF.RESERVE", shard_key(NAME, shard), 1e-6, window)
@@ -277,12 +278,12 @@ def test_shards_share_the_work_evenly(cluster):
         section = server.client.info("apbf")
         shards, inserts = section["apbf_keys"], section["apbf_inserts"]
         expected = count * shards / SHARDS
-        # Binomial: six standard deviations.
+        # Binomial distribution: allow six standard deviations.
         assert abs(inserts - expected) < 6 * (expected * (1 - shards / SHARDS)) ** 0.5, (shards, inserts)
         assert shards >= 3
 
 
-def test_filters_of_time_move_between_nodes(cluster):
+def test_time_windows_move_between_nodes(cluster):
     client = cluster.connect()
     client.execute_command("APBF.RESERVE", "t", 1e-6, 1000, "SPAN", 3_600_000)
     client.execute_command("APBF.MADD", "t", *items(0, 500))
@@ -291,7 +292,7 @@ def test_filters_of_time_move_between_nodes(cluster):
     target = next(server for server in cluster.primaries() if server is not source)
     slot = client.keyslot("t")
     if "MIGRATESLOTS" in str(source.client.execute_command("CLUSTER", "HELP")):
-        # Valkey's newer way, all keys of a slot at once.
+        # Valkey's newer way: all keys of a slot move at once.
         source.client.execute_command("CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", slot, slot, "NODE", cluster.node_id(target))
     else:
         for server, state, other in ((target, "IMPORTING", source), (source, "MIGRATING", target)):

@@ -1,4 +1,4 @@
-"""Every command, its replies, and both versions of the protocol."""
+"""Every command and its replies, in both versions of the protocol."""
 
 import pytest
 import redis
@@ -6,7 +6,7 @@ import redis
 from conftest import info, items, named
 
 
-def test_add_says_what_is_new_and_every_sighting_refreshes(client):
+def test_add_returns_1_for_new_items_and_every_sighting_refreshes(client):
     assert client.execute_command("APBF.RESERVE", "f", 0.001, 1000) == b"OK"
     assert client.execute_command("APBF.ADD", "f", "a") == 1
     assert client.execute_command("APBF.ADD", "f", "a") == 0
@@ -29,7 +29,7 @@ def test_exists(client):
     assert client.execute_command("APBF.EXISTS", "f", "a") == 1
     assert client.execute_command("APBF.EXISTS", "f", "c") == 0
     assert client.execute_command("APBF.MEXISTS", "f", "a", "c", "b") == [1, 0, 1]
-    assert client.exists("missing") == 0, "asking creates nothing"
+    assert client.exists("missing") == 0, "a read created the key"
 
 
 def test_items_are_any_bytes(client):
@@ -48,7 +48,7 @@ def test_a_missing_key_is_created_with_the_defaults(client):
     assert client.type("f") == b"apbf-late"
 
 
-def test_insert_creates_as_asked(client):
+def test_insert_creates_a_filter_with_the_given_options(client):
     add = lambda key, *rest: client.execute_command("APBF.INSERT", key, *rest)
     assert add("f", "ERROR", 0.01, "WINDOW", 500, "SPAN", 60_000, "SLACK", 0.5, "LAYOUT", "slices", "ITEMS", "a", "b", "a") == [1, 1, 0]
     made = info(client, "f")
@@ -57,7 +57,7 @@ def test_insert_creates_as_asked(client):
     assert add("f", "NX", "ITEMS", "a", "c") == [0, 1]
     assert info(client, "f")["inserts"] == 4
     assert add("f", "NOCREATE", "ITEMS", "d") == [1]
-    assert add("f", "WINDOW", 9_000, "ITEMS", "e") == [1], "the options of a filter that is there stay as they are"
+    assert add("f", "WINDOW", 9_000, "ITEMS", "e") == [1], "options do not change an existing filter"
     assert info(client, "f")["window"] == 500
     with pytest.raises(redis.ResponseError, match="no such key"):
         add("missing", "NOCREATE", "ITEMS", "a")
@@ -102,7 +102,8 @@ def test_card_estimates_the_items_of_the_window(client):
         for first in range(0, inserted, 10_000):
             client.execute_command("APBF.MADD", f"f{window}", *items(first, min(10_000, inserted)))
         card = client.execute_command("APBF.CARD", f"f{window}")
-        # About 20 000 of the items fall into the sample of the larger, so 1 / sqrt(20 000) is 0.7%; five times that.
+        # The sample of the larger filter holds about 20 000 items: the standard error is 1 / sqrt(20 000) = 0.7%. Allow
+        # five times that.
         assert abs(card - inserted) <= 0.04 * inserted
 
 
@@ -119,7 +120,7 @@ def test_info_has_all_fields_and_each_alone(client):
     assert 0 < max(map(float, fields["fills"])) < 1
 
 
-def test_plan_says_what_reserve_builds(client):
+def test_plan_describes_the_filter_that_reserve_creates(client):
     options = ("0.002", 5000, "SPAN", 30_000, "SLACK", "0.15")
     plan = named(client.execute_command("APBF.PLAN", *options))
     assert client.keys() == []
@@ -153,7 +154,7 @@ def test_transactions_and_scripts(client):
     assert client.eval(script, 1, "f") == [1, 1]
 
 
-def test_who_watches_a_key_is_told_of_changes_and_only_of_those(server):
+def test_watch_notices_changes_of_a_filter_and_nothing_else(server):
     client, watcher = server.client, server.connect()
     client.execute_command("APBF.ADDNX", "f", "a")
 
@@ -191,13 +192,13 @@ def test_keyspace_events(server):
     assert heard == [b"apbf.reserve", b"apbf.add", b"del", b"apbf.load"]
 
 
-def test_keys_are_keys_like_any_other(client):
+def test_a_filter_can_be_renamed_copied_expired_and_moved_like_any_key(client):
     client.execute_command("APBF.MADD", "f", "a", "b")
     client.rename("f", "g")
     assert client.execute_command("APBF.EXISTS", "g", "a") == 1
     assert client.copy("g", "h")
     client.execute_command("APBF.ADD", "h", "c")
-    assert client.execute_command("APBF.MEXISTS", "g", "b", "c") == [1, 0], "a copy is its own"
+    assert client.execute_command("APBF.MEXISTS", "g", "b", "c") == [1, 0], "the copy is independent"
     client.pexpire("g", 1)
     while client.exists("g"):
         pass

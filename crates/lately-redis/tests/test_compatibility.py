@@ -1,4 +1,4 @@
-"""One snapshot format: the command line's states load here, ours open there; and from one kind of server to the other."""
+"""One snapshot format: the module and the command line load each other's filters, and so do Redis and Valkey."""
 
 import json
 import subprocess
@@ -10,7 +10,7 @@ def lately(*arguments, stdin=""):
     return subprocess.run([LATELY, *map(str, arguments)], input=stdin, capture_output=True, text=True, check=True).stdout
 
 
-def test_a_state_of_the_command_line_goes_on_here(server, tmp_path):
+def test_a_state_of_the_command_line_can_be_loaded_into_the_server(server, tmp_path):
     client, state = server.client, tmp_path / "seen.lately"
     lines = items(0, 3000)
     lately("dedup", "--window", 1000, "--state", state, stdin="\n".join(lines) + "\n")
@@ -20,7 +20,7 @@ def test_a_state_of_the_command_line_goes_on_here(server, tmp_path):
     assert client.execute_command("APBF.SNAPSHOT", "f") == state.read_bytes()
 
 
-def test_a_filter_from_here_goes_on_on_the_command_line(server, tmp_path):
+def test_a_snapshot_of_the_server_can_be_used_on_the_command_line(server, tmp_path):
     client, state = server.client, tmp_path / "from-server.lately"
     client.execute_command("APBF.RESERVE", "f", 1e-6, 500)
     client.execute_command("APBF.MADD", "f", *items(0, 700))
@@ -35,7 +35,7 @@ def test_a_filter_from_here_goes_on_on_the_command_line(server, tmp_path):
     assert info(client, "back")["inserts"] == 704
 
 
-def test_here_and_there_the_same_stream_gives_the_same_bytes(server, tmp_path):
+def test_server_and_command_line_make_the_same_bytes_from_the_same_stream(server, tmp_path):
     client, state = server.client, tmp_path / "seen.lately"
     lines = [f"{number * 7919 % 2500}" for number in range(6000)]
     lately("dedup", "--window", 800, "--fp", "0.001", "--state", state, stdin="\n".join(lines) + "\n")
@@ -44,7 +44,7 @@ def test_here_and_there_the_same_stream_gives_the_same_bytes(server, tmp_path):
     assert client.execute_command("APBF.SNAPSHOT", "f") == state.read_bytes()
 
 
-def test_a_window_of_time_too(server, tmp_path):
+def test_a_time_window_of_the_server_can_be_used_on_the_command_line(server, tmp_path):
     client, state = server.client, tmp_path / "time.lately"
     client.execute_command("APBF.RESERVE", "f", 1e-6, 500, "SPAN", 3_600_000)
     client.execute_command("APBF.MADD", "f", *items(0, 400))
@@ -56,7 +56,7 @@ def test_a_window_of_time_too(server, tmp_path):
     assert let_through.split() == ["item-400"]
 
 
-def test_from_one_kind_of_server_to_the_other(server, servers):
+def test_a_snapshot_of_redis_loads_into_valkey_and_the_other_way_round(server, servers):
     other = servers(of=next(kind for kind in BINARIES if kind != server.kind))
     client = server.client
     client.execute_command("APBF.RESERVE", "count", 0.001, 1000, "LAYOUT", "BLOCKS")

@@ -1,4 +1,4 @@
-"""What docs/redis.md shows is what happens."""
+"""The examples in docs/redis.md work, and it names every command and config."""
 
 import re
 import shlex
@@ -28,7 +28,7 @@ def test_commands_print_what_the_document_shows(server):
         assert printed == expected, command
 
 
-def test_shards_are_chosen_as_in_the_tests():
+def test_the_document_and_the_tests_choose_the_same_shards():
     import shards
     (code,) = blocks("python")
     names = {}

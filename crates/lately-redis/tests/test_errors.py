@@ -1,4 +1,4 @@
-"""Bad input: a reply that names the argument and the limit, no crash, and no half-created key."""
+"""Bad input: the reply names the argument and the limit; there is no crash and no half-created key."""
 
 import struct
 
@@ -22,8 +22,8 @@ def refused(client, *command):
     (("APBF.RESERVE", "f", 0, 10), "rate of 0 cannot be promised"),
     (("APBF.RESERVE", "f", 1, 10), "less than 1"),
     (("APBF.RESERVE", "f", -0.5, 10), "-0.5"),
-    (("APBF.RESERVE", "f", "nan", 10), "error_rate is 'nan', but has to be a number"),
-    (("APBF.RESERVE", "f", 0.01, 10, "SLACK", "NaN"), "SLACK is 'NaN', but has to be a number"),
+    (("APBF.RESERVE", "f", "nan", 10), "error_rate is 'nan', but must be a number"),
+    (("APBF.RESERVE", "f", 0.01, 10, "SLACK", "NaN"), "SLACK is 'NaN', but must be a number"),
     (("APBF.RESERVE", "f", 9e-16, 10), "ask for at least 1e-15 and less than 1"),
     (("APBF.RESERVE", "f", 1e-300, 10), "cannot be promised"),
     (("APBF.RESERVE", "f", 0.01, 0), "whole number from 1 to 281474976710656"),
@@ -46,12 +46,12 @@ def refused(client, *command):
     (("APBF.RESERVE", "f", 0.01, 10, "SHAPE", 1000, 1000), "at most 1024"),
     (("APBF.RESERVE", "f", 0.01, 10, "SHAPE", 4294967295, 4294967295), "at most 1024"),
     (("APBF.RESERVE", "f", 0.01, 10, "SEED", -1), "SEED is '-1'"),
-    (("APBF.RESERVE", "f", 0.01, 10, "EXPANSION", 2), "'EXPANSION' is no option"),
+    (("APBF.RESERVE", "f", 0.01, 10, "EXPANSION", 2), "'EXPANSION' is not an option"),
     (("APBF.RESERVE", "f", b"a\r\nb\xff" + b"x" * 1000, 10), r"error_rate is 'a\\r\\nb\\xff"),
     (("APBF.INSERT", "f", "ITEMS"), "wrong number of arguments"),
     (("APBF.INSERT", "f", "NX", "ITEMS"), "no items"),
-    (("APBF.INSERT", "f", "a", "b"), "'a' is no option: write ITEMS"),
-    (("APBF.INSERT", "f", "NOCREATE", "WINDOW", 5, "ITEMS", "a"), "NOCREATE creates nothing"),
+    (("APBF.INSERT", "f", "a", "b"), "'a' is not an option: write ITEMS"),
+    (("APBF.INSERT", "f", "NOCREATE", "WINDOW", 5, "ITEMS", "a"), "NOCREATE creates no filter"),
     (("APBF.INSERT", "f", "NOCREATE", "ITEMS", "a"), "no such key"),
     (("APBF.INSERT", "f", "WINDOW", "x", "ITEMS", "a"), "WINDOW is 'x'"),
     (("APBF.INSERT", "f", "ERROR", 7, "ITEMS", "a"), "rate of 7"),
@@ -71,13 +71,13 @@ def refused(client, *command):
     (("APBF.APPLY", "f", 5, "SOME", "a"), "one of EVERY, FIRST"),
     (("APBF.APPLY", "f", 5, "EVERY"), "wrong number of arguments"),
 ])
-def test_what_is_refused_is_named_and_creates_nothing(client, command, expected):
+def test_a_refused_command_names_its_argument_and_creates_nothing(client, command, expected):
     message = refused(client, *command)
     assert expected.replace("\\\\", "\\") in message
     assert client.dbsize() == 0
 
 
-def test_every_command_has_its_arity(client):
+def test_every_command_checks_its_number_of_arguments(client):
     for command in ("RESERVE", "ADD", "MADD", "ADDNX", "MADDNX", "INSERT", "EXISTS", "MEXISTS", "AGE", "INFO", "CARD",
                     "PLAN", "SNAPSHOT", "LOAD", "CREATE", "PATCH", "APPLY"):
         assert "wrong number of arguments" in refused(client, f"APBF.{command}")
@@ -87,7 +87,7 @@ def test_every_command_has_its_arity(client):
         assert "wrong number of arguments" in refused(client, f"APBF.{command[0]}", *command[1:])
 
 
-def test_other_types_are_not_touched(client):
+def test_keys_of_other_types_are_refused_and_not_changed(client):
     client.set("s", "text")
     client.rpush("l", "element")
     for key in "sl":
@@ -127,8 +127,8 @@ def test_a_damaged_snapshot_is_refused_wherever_it_is_damaged(client):
     assert client.exists("g") == 0
 
 
-def test_counts_that_could_not_be_saved_once_more_are_refused(client):
-    """A snapshot may say 2^62 inserts; one more, and the server could not load what it has saved."""
+def test_counters_that_leave_no_room_for_more_inserts_are_refused(client):
+    """A snapshot can hold at most 2^62 inserts. With one more insert, the server could not load its own snapshot."""
     client.execute_command("APBF.RESERVE", "f", 0.01, 50)
     snapshot = bytearray(client.execute_command("APBF.SNAPSHOT", "f"))
     k, l = struct.unpack_from("<II", snapshot, 16)
@@ -147,20 +147,20 @@ def test_counts_that_could_not_be_saved_once_more_are_refused(client):
     assert client.exists("g") == 0
 
 
-def test_internal_commands_are_safe_in_any_hands(client):
+def test_internal_commands_check_their_arguments_for_every_client(client):
     client.execute_command("APBF.RESERVE", "f", 0.01, 50, "LAYOUT", "ROWS")
     client.execute_command("APBF.MADD", "f", "a", "b")
     digest = client.execute_command("DEBUG", "DIGEST-VALUE", "f")
     assert "follow the end" in refused(client, "APBF.PATCH", "f", 10**9, b"\0" * 8)
     assert "follow the end" in refused(client, "APBF.PATCH", "f", 2**64 - 1, b"\0" * 8)
-    assert "8 bytes each" in refused(client, "APBF.PATCH", "f", 0, b"\0" * 7)
+    assert "multiple of 8" in refused(client, "APBF.PATCH", "f", 0, b"\0" * 7)
     assert "no filter sets" in refused(client, "APBF.PATCH", "f", 0, b"\xff" * 64)
     assert client.execute_command("DEBUG", "DIGEST-VALUE", "f") == digest
     assert client.execute_command("APBF.APPLY", "f", 2**62, "FIRST", "a", "c") == [0, 1], "count windows have no clock"
     assert client.execute_command("APBF.CARD", "f") in (3, 2, 4)
 
 
-def test_a_snapshot_larger_than_a_key_may_be_is_refused(server):
+def test_a_snapshot_above_max_bytes_per_key_is_refused(server):
     client = server.client
     client.execute_command("APBF.RESERVE", "f", 0.01, 100_000)
     snapshot = client.execute_command("APBF.SNAPSHOT", "f")
@@ -169,7 +169,7 @@ def test_a_snapshot_larger_than_a_key_may_be_is_refused(server):
         assert "apbf.max-bytes-per-key is 100000" in refused(client, "APBF.LOAD", "g", snapshot)
         assert "apbf.max-bytes-per-key is 100000" in refused(client, "APBF.ADD", "g", "a")
         assert client.exists("g") == 0
-        assert client.execute_command("APBF.ADD", "f", "a") == 1, "what is there stays"
+        assert client.execute_command("APBF.ADD", "f", "a") == 1, "an existing filter still works"
     finally:
         client.config_set("apbf.max-bytes-per-key", 512 << 20)
 
@@ -179,14 +179,14 @@ def test_a_snapshot_larger_than_a_key_may_be_is_refused(server):
     ("default-error-rate", "nan"), ("default-error-rate", "x"), ("default-slack", "0"), ("default-slack", "-1"),
     ("default-slack", "some"), ("default-layout", "heap"), ("max-bytes-per-key", "-1"), ("default-slack", "1e-12"),
 ])
-def test_configs_that_mean_nothing_are_refused_and_change_nothing(client, name, value):
+def test_invalid_configs_are_refused_and_change_nothing(client, name, value):
     before = client.config_get("apbf.*")
     refused(client, "CONFIG", "SET", f"apbf.{name}", value)
     assert client.config_get("apbf.*") == before
     assert client.execute_command("APBF.ADD", "f", "a") == 1
 
 
-def test_memory_that_nobody_has_is_refused(server):
+def test_a_filter_that_does_not_fit_into_memory_is_refused(server):
     client = server.client
     client.config_set("apbf.max-bytes-per-key", 2**62)
     try:

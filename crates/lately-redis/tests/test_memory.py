@@ -1,4 +1,4 @@
-"""Memory: true figures, fixed from the beginning, within limits, and freed without a stall."""
+"""Memory: the figures are exact, it is allocated once, it stays within limits, and it is freed without a stall."""
 
 import pytest
 import redis
@@ -12,8 +12,9 @@ def used(client):
 
 @pytest.mark.parametrize("window", (1000, 100_000, 3_000_000))
 @pytest.mark.parametrize("layout", ("SLICES", "BLOCKS", "ROWS"))
-def test_memory_usage_is_what_the_server_holds_more(servers, window, layout):
-    # Its own server, as it is once it has seen such keys: elsewhere buffers of other tests' clients shrink meanwhile.
+def test_memory_usage_equals_the_growth_of_the_server_s_memory(servers, window, layout):
+    # Use a new server: on a shared one, the buffers of other tests' clients may shrink in between. Measure the second
+    # time, when the server has allocated everything that it keeps.
     client = servers().client
     plan = client.execute_command("APBF.PLAN", 0.001, window, "LAYOUT", layout)
     keys = [f"f{number}" for number in range(20)]
@@ -28,7 +29,7 @@ def test_memory_usage_is_what_the_server_holds_more(servers, window, layout):
     reserve()
     grown = reserve()
     said = client.memory_usage("f0")
-    # What the server itself needs, for a key and for the client that asks, is a few kilobytes.
+    # The server itself needs a few kilobytes, for a key and for the client.
     assert abs(grown - said) < 2048, (grown, said)
     assert plan[b"memory_bytes"] <= said <= plan[b"memory_bytes"] * 1.26 + 4096, "allocators round up by a quarter at most"
     assert said - 256 <= info(client, "f0")["allocated_bytes"] <= said
@@ -68,7 +69,7 @@ def test_large_filters_are_freed_by_another_thread_and_small_ones_at_once(server
     eventually(lambda: client.info("apbf")["apbf_memory_bytes"] == 0)
 
 
-def test_a_full_server_refuses_writes_and_answers_questions(servers):
+def test_a_server_without_free_memory_refuses_writes_and_answers_reads(servers):
     server = servers()
     client = server.client
     client.execute_command("APBF.ADD", "f", "a")
@@ -92,14 +93,14 @@ def test_filters_are_evicted_like_other_keys(servers):
     client = server.client
     client.config_set("maxmemory", used(client) + (8 << 20))
     for number in range(40):
-        # What is evicted may be freed by another thread, and is not free yet then.
+        # Another thread may free the evicted filter, so its memory may not be free yet.
         eventually(lambda: reserved(client, f"f{number}"))
     assert 1 <= client.dbsize() < 40
     assert client.info("apbf")["apbf_keys"] == client.dbsize()
     assert client.info("stats")["evicted_keys"] > 0
 
 
-def test_a_window_of_a_hundred_million_is_made_without_touching_its_memory(server):
+def test_a_window_of_a_hundred_million_is_created_without_touching_its_memory(server):
     client = server.client
     client.execute_command("APBF.RESERVE", "f", 0.001, 100_000_000)
     assert info(client, "f")["memory_bytes"] > 300 << 20

@@ -1,4 +1,4 @@
-"""RDB, append-only files, DUMP and RESTORE; kill -9; and damage, which is an error and never a crash."""
+"""RDB, append-only files, DUMP and RESTORE, kill -9, and damaged data, which is an error and never a crash."""
 
 import random
 
@@ -11,7 +11,7 @@ KEYS = ("count", "slices", "blocks", "time", "rate", "empty", "sparse")
 
 
 def fill(client):
-    """Filters of every kind, in states of every kind."""
+    """Creates filters of every kind, in different states."""
     client.execute_command("APBF.RESERVE", "count", 0.001, 1000)
     client.execute_command("APBF.MADD", "count", *items(0, 3333))
     client.execute_command("APBF.RESERVE", "slices", 0.001, 1000, "LAYOUT", "SLICES", "SEED", 7)
@@ -24,7 +24,7 @@ def fill(client):
     for first in range(0, 500, 50):
         client.execute_command("APBF.MADD", "rate", *items(first, 50))
     client.execute_command("APBF.RESERVE", "empty", 0.01, 100)
-    # Of more than one piece in an append-only file, most of them without a bit.
+    # In an append-only file it has several pieces, most of them all zero.
     client.execute_command("APBF.RESERVE", "sparse", 0.001, 1_000_000)
     client.execute_command("APBF.MADD", "sparse", *items(0, 3))
 
@@ -50,17 +50,17 @@ def test_append_only_files_replay_to_the_same_digests(servers, preamble):
     fill(server.client)
     before = digests(server)
     server.client.execute_command("DEBUG", "LOADAOF")
-    assert digests(server) == before, "the commands as they were sent"
+    assert digests(server) == before, "replay of the commands as they were sent"
     server.client.bgrewriteaof()
     eventually(lambda: not server.client.info("persistence")["aof_rewrite_in_progress"])
     assert server.client.info("persistence")["aof_last_bgrewrite_status"] == "ok"
     server.client.execute_command("DEBUG", "LOADAOF")
-    assert digests(server) == before, "the file written anew"
+    assert digests(server) == before, "replay of the rewritten file"
     server.client.execute_command("APBF.MADD", "time", *items(900, 100))
     server.client.execute_command("APBF.MADD", "count", *items(9000, 100))
     before = digests(server)
     server.restart()
-    assert digests(server) == before, "what came after it"
+    assert digests(server) == before, "replay of the rewritten file and later commands"
     base = [file for file in (server.directory / "appendonlydir").iterdir() if "base" in file.name]
     assert (b"apbf.patch" in base[0].read_bytes()) == (preamble == "no")
 
@@ -113,11 +113,11 @@ def test_a_damaged_dump_is_refused_wherever_it_is_damaged(server):
     client.config_set("rdbcompression", "no")
     dump = client.dump("f")
     client.config_set("rdbcompression", "yes")
-    # Without the server's own checksum, only ours stands between damage and the data.
+    # Switch off the server's own checksum, so that only the module's checks can find the damage.
     client.execute_command("DEBUG", "SET-SKIP-CHECKSUM-VALIDATION", 1)
     refused = 0
     try:
-        # Behind the type's name, which says whose loader is called, and before the server's footer.
+        # Damage everything after the type's name, which selects the loader, and before the server's footer.
         for place in range(10, len(dump) - 10):
             damaged = bytearray(dump)
             damaged[place] ^= 0x20
@@ -127,7 +127,7 @@ def test_a_damaged_dump_is_refused_wherever_it_is_damaged(server):
                 refused += 1
     finally:
         client.execute_command("DEBUG", "SET-SKIP-CHECKSUM-VALIDATION", 0)
-    # A length may be written in more than one way, so a few flips in lengths may mean the same.
+    # There are several encodings of the same length, so a few flipped bits in lengths may change nothing.
     assert refused >= len(dump) - 20 - 3
     assert client.exists("g") == 0 or server.digest("g") == server.digest("f")
     assert "a filter cannot be loaded" in server.log()
@@ -145,7 +145,7 @@ def test_a_damaged_file_stops_the_server_with_a_line_in_its_log(kind, servers, t
     file.write_bytes(content)
     damaged = Server(kind, server.directory, *server.options)
     damaged.start(wait=False)
-    assert damaged.process.wait(timeout=60) >= 0, "it ends by itself, not by a signal"
+    assert damaged.process.wait(timeout=60) >= 0, "the server was ended by a signal"
     assert "a filter cannot be loaded: the snapshot is damaged" in damaged.log()
 
 

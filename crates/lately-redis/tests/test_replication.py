@@ -1,4 +1,4 @@
-"""Primary, replica and replay have equal digests always: whatever is sent, whoever is primary."""
+"""Primary, replica and replay always have equal digests, for all commands and after every failover."""
 
 import random
 import time
@@ -41,7 +41,7 @@ def create(client):
 
 
 def work(client, numbers, rounds=60):
-    """Every way to write, mixed, with pauses in which time windows age."""
+    """Writes in every way, mixed, with pauses in which time windows age."""
     for _ in range(rounds):
         key = numbers.choice(KEYS[:4])
         some = [f"{numbers.randrange(3000)}" for _ in range(numbers.choice((1, 1, 2, 30)))]
@@ -71,7 +71,7 @@ def work(client, numbers, rounds=60):
             time.sleep(0.03)
 
 
-def test_a_replica_has_the_same_digests_through_everything(servers):
+def test_a_replica_has_the_same_digests_after_every_kind_of_write(servers):
     primary, replica = servers(), servers("--apbf.default-window", 77, "--apbf.max-bytes-per-key", 1024)
     create(primary.client)
     work(primary.client, random.Random(1))
@@ -106,7 +106,7 @@ def test_failover_there_and_back(servers):
         assert [server.digest(key) for key in KEYS] == digests, "replayed from its own file"
 
 
-def test_kill_9_of_a_primary_loses_nothing_its_replica_has(servers):
+def test_kill_9_of_a_primary_loses_nothing_that_its_replica_has(servers):
     primary, replica = servers(), servers()
     follow(replica, primary)
     client = primary.client
@@ -123,7 +123,7 @@ def test_kill_9_of_a_primary_loses_nothing_its_replica_has(servers):
         assert replica.client.execute_command("APBF.MADDNX", key, *items(0, 800)) == [0] * 800
 
 
-def test_repeats_that_change_nothing_are_not_sent(servers):
+def test_repeats_that_change_nothing_are_not_replicated(servers):
     primary, replica = servers(), servers()
     follow(replica, primary)
     primary.client.execute_command("APBF.RESERVE", "time", 1e-6, 1000, "SPAN", 60_000)
@@ -143,7 +143,7 @@ def test_repeats_that_change_nothing_are_not_sent(servers):
     assert_equal(primary, replica)
 
 
-def test_reads_of_a_replica_see_time_and_change_nothing(servers):
+def test_reads_on_a_replica_use_the_current_time_and_change_nothing(servers):
     primary, replica = servers(), servers()
     primary.client.execute_command("APBF.RESERVE", "time", 1e-6, 1000, "SPAN", 300)
     primary.client.execute_command("APBF.MADD", "time", *items(0, 100))
@@ -159,9 +159,9 @@ def test_reads_of_a_replica_see_time_and_change_nothing(servers):
         replica.client.execute_command("APBF.ADD", "time", "a")
 
 
-def test_only_the_planner_of_the_primary_decides(servers):
-    """What replicas and files are sent has dimensions in it and no promise."""
-    # A server that syncs now and then may put off its writes while the disk is busy.
+def test_only_the_primary_plans(servers):
+    """The commands for replicas and files contain dimensions and no promise."""
+    # With any other appendfsync, the server may delay its writes while the disk is busy.
     primary = servers("--appendonly", "yes", "--aof-use-rdb-preamble", "no", "--appendfsync", "always")
     primary.client.execute_command("APBF.RESERVE", "a", 0.01, 1000, "SPAN", 1000)
     primary.client.execute_command("APBF.ADD", "b", "item")

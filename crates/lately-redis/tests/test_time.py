@@ -1,5 +1,5 @@
-"""Windows of time, by the server's clock. Every claim is bracketed by the times before and after a call, so that a
-machine that stalls makes fewer claims, and none that are wrong."""
+"""Time windows, by the server's clock. The tests note the time before and after each call, and assert only what holds
+for every moment in between. So on a machine that stalls they assert less, but nothing wrong."""
 
 import time
 
@@ -8,7 +8,7 @@ import pytest
 from conftest import eventually, info, items
 
 SPAN = 1500
-# The server may have looked at its clock so many milliseconds before it ran the command.
+# The server may have read its clock up to this many milliseconds before it ran the command.
 STALE = 30
 
 
@@ -17,7 +17,7 @@ def now():
 
 
 class Timed:
-    """A client, and when each of its calls began and ended."""
+    """A client whose calls return the reply and the times at which the call began and ended."""
 
     def __init__(self, client):
         self.client = client
@@ -29,7 +29,7 @@ class Timed:
 
 
 def longest_memory(client, key):
-    """Beyond this an item is surely no longer kept: the span, and k + 1 generations."""
+    """Returns the age in milliseconds above which no item is kept: the span and k + 1 generations."""
     made = info(client, key)
     k, l = (int(part.split("=")[1]) for part in made["shape"].decode().split(",")[0].split())
     return made["span_ms"] * (1 + (k + 1) / l)
@@ -37,12 +37,12 @@ def longest_memory(client, key):
 
 @pytest.mark.parametrize("layout", ("SLICES", "BLOCKS", "ROWS"))
 def test_items_are_kept_for_the_span_and_then_expire_without_a_write(client, layout):
-    # On a machine that stalls for a whole span, nothing could be claimed of it: then once more.
+    # If the machine stalls for a whole span, nothing was asserted within it: then try again.
     assert any(kept_and_expired(client, layout) for _ in range(5))
 
 
 def kept_and_expired(client, layout):
-    """How often something was claimed within the span."""
+    """Returns how often something was asserted within the span."""
     call = Timed(client)
     client.delete("f")
     client.execute_command("APBF.RESERVE", "f", 1e-6, 1000, "SPAN", SPAN, "LAYOUT", layout)
@@ -71,8 +71,8 @@ def kept_and_expired(client, layout):
 
 
 @pytest.mark.parametrize("nx", (False, True), ids=("every", "first"))
-def test_an_item_is_new_again_when_its_time_has_come(client, nx):
-    """An alert that fires all the time: let through once per span, or only after it was silent for one."""
+def test_an_item_is_new_again_after_the_span(client, nx):
+    """An alert that fires all the time passes once per span, or only after it was silent for one span."""
     call = Timed(client)
     client.execute_command("APBF.RESERVE", "f", 1e-6, 10_000, "SPAN", 300)
     most = longest_memory(client, "f")
@@ -95,7 +95,7 @@ def test_an_item_is_new_again_when_its_time_has_come(client, nx):
     assert 1 <= let_through <= (now() - begin) / 300 + 2
 
 
-def test_a_repeat_that_is_not_added_does_not_tell_the_time(server):
+def test_a_repeat_that_is_not_added_does_not_change_the_filter_s_time(server):
     client = server.client
     client.execute_command("APBF.RESERVE", "f", 1e-6, 1000, "SPAN", 60_000)
     client.execute_command("APBF.MADDNX", "f", "a", "b")
@@ -109,7 +109,7 @@ def test_a_repeat_that_is_not_added_does_not_tell_the_time(server):
     assert server.digest("f") != digest
 
 
-def test_overload_is_counted_and_keeps_what_was_asked(client):
+def test_overload_is_counted_and_keeps_the_window_or_the_rate(client):
     before = client.info("apbf")["apbf_overloaded_generations"]
     for key, keeps in (("window", "WINDOW"), ("rate", "RATE")):
         client.execute_command("APBF.RESERVE", key, 0.001, 1000, "SPAN", 3_600_000, "OVERLOAD", keeps)
@@ -122,7 +122,7 @@ def test_overload_is_counted_and_keeps_what_was_asked(client):
     assert client.info("apbf")["apbf_overloaded_generations"] > before
 
 
-def test_a_clock_that_goes_back_is_the_latest_seen_and_counted(client):
+def test_when_the_clock_goes_back_the_latest_time_is_used_and_the_step_is_counted(client):
     client.execute_command("APBF.RESERVE", "f", 1e-6, 1000, "SPAN", 60_000)
     client.execute_command("APBF.APPLY", "f", int(now()) + 3_600_000, "EVERY", "from the future")
     before = client.info("apbf")["apbf_backward_steps"]
@@ -132,7 +132,7 @@ def test_a_clock_that_goes_back_is_the_latest_seen_and_counted(client):
     assert client.info("apbf")["apbf_backward_steps"] == before + 1
 
 
-def test_a_window_keeps_its_promise_across_a_restart_and_ages_meanwhile(servers):
+def test_a_time_window_keeps_its_items_across_a_restart_and_ages_while_the_server_is_down(servers):
     server = servers("--appendonly", "yes", "--appendfsync", "always")
     call = Timed(server.client)
     server.client.execute_command("APBF.RESERVE", "long", 1e-6, 1000, "SPAN", 600_000)
@@ -150,7 +150,7 @@ def test_a_window_keeps_its_promise_across_a_restart_and_ages_meanwhile(servers)
     assert call("APBF.ADD", "short", "item-0")[0] == 1
 
 
-def test_transactions_and_scripts_see_time(client):
+def test_transactions_and_scripts_use_the_clock(client):
     client.execute_command("APBF.RESERVE", "f", 1e-6, 1000, "SPAN", 60_000)
     transaction = client.pipeline(transaction=True)
     for number in range(5):

@@ -1,4 +1,4 @@
-"""Planning takes long: who asks for a new promise waits for it, and nobody else does."""
+"""Planning takes long: a client that asks for a new promise waits for the plan, and no other client does."""
 
 import os
 import pathlib
@@ -13,12 +13,12 @@ from redis.exceptions import MovedError, TryAgainError
 
 from conftest import eventually, info, named
 
-# About two seconds of planning, long enough for what has to happen meanwhile: a small rate and very little slack.
+# A small rate and very little slack take about two seconds to plan, long enough for the other steps of a test.
 HARD = (1e-9, 1_000_000, "SLACK", 0.02)
 
 
 class Conversation:
-    """A connection that is written to without waiting for the answer."""
+    """A connection that sends a command without waiting for the answer."""
 
     def __init__(self, server):
         self.connection = server.connect(socket_timeout=300).connection_pool.get_connection()
@@ -37,7 +37,7 @@ class Conversation:
 
 
 def hard(number):
-    """One of many that take less, but all as long."""
+    """Returns one of many promises that take less time to plan than HARD, all the same time."""
     return 1e-6, 1_000_000 + number, "SLACK", 0.05
 
 
@@ -46,7 +46,7 @@ def threads_of(server):
 
 
 def processor_seconds(server):
-    """What the server has used, all its threads together: other work on the machine does not count."""
+    """Returns the CPU time of all threads of the server, which does not include other work on the machine."""
     fields = pathlib.Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -58,7 +58,7 @@ def seconds_of_one_plan(server):
 
 
 def ask(server, promises):
-    """Everybody on a connection of their own, until all wait or are answered."""
+    """Asks for each promise on a connection of its own, and returns when all wait or are answered."""
     asking = [Conversation(server) for _ in promises]
     for conversation, promise in zip(asking, promises):
         conversation.send("APBF.PLAN", *promise)
@@ -67,28 +67,28 @@ def ask(server, promises):
     return asking
 
 
-def test_others_are_answered_while_a_promise_is_planned(servers):
+def test_other_clients_are_answered_while_a_promise_is_planned(servers):
     server = servers()
     asking = Conversation(server)
     asking.send("APBF.RESERVE", "hard", *HARD)
     for _ in range(10):
         assert server.client.execute_command("APBF.ADD", "other", "a") in (0, 1)
         assert server.client.exists("hard") == 0
-    assert not asking.has_answer(), "the plan was there sooner than ten other answers"
+    assert not asking.has_answer(), "the plan was finished before ten other answers"
     assert asking.answer() == b"OK"
     assert info(server.client, "hard")["window"] == 1_000_000
-    # It is remembered.
+    # The plan is remembered.
     assert server.client.execute_command("APBF.RESERVE", "again", *HARD) == b"OK"
 
 
-def test_a_plan_and_an_insert_wait_as_well(client):
+def test_plan_and_insert_wait_as_well(client):
     plan = client.execute_command("APBF.PLAN", 0.003, 12_345)
     assert len(plan) > 10
     added = client.execute_command("APBF.INSERT", "f", "ERROR", 0.003, "WINDOW", 12_346, "ITEMS", "a", "b", "a")
     assert added == [1, 1, 0]
 
 
-def test_the_second_of_two_that_wait_for_the_same_key_is_told_that_it_exists(server):
+def test_when_two_clients_reserve_the_same_key_the_second_gets_an_error(server):
     first, second = Conversation(server), Conversation(server)
     for conversation in (first, second):
         conversation.send("APBF.RESERVE", "f", 0.003, 12_347)
@@ -102,14 +102,14 @@ def test_the_second_of_two_that_wait_for_the_same_key_is_told_that_it_exists(ser
     assert any("already exists" in str(answer) for answer in answers)
 
 
-def test_what_cannot_be_promised_is_refused_after_the_wait_and_from_memory(client):
+def test_an_impossible_promise_is_refused_after_the_wait_and_again_from_memory(client):
     for _ in range(2):
         with pytest.raises(redis.ResponseError, match="slack"):
             client.execute_command("APBF.RESERVE", "f", 0.003, 10, "SLACK", 0.001)
     assert client.exists("f") == 0
 
 
-def test_transactions_and_scripts_do_not_wait_but_get_their_answers(client):
+def test_transactions_and_scripts_get_their_answers_without_waiting(client):
     pipeline = client.pipeline(transaction=True)
     pipeline.execute_command("APBF.RESERVE", "f", 0.003, 12_348)
     pipeline.execute_command("APBF.ADD", "f", "a")
@@ -118,18 +118,18 @@ def test_transactions_and_scripts_do_not_wait_but_get_their_answers(client):
     assert client.eval(script, 1, "g") == 1
 
 
-def test_who_leaves_while_waiting_harms_nobody(servers):
+def test_a_client_may_disconnect_while_it_waits(servers):
     server = servers()
     asking = Conversation(server)
     asking.send("APBF.RESERVE", "hard", *HARD)
     eventually(lambda: server.client.info("clients")["blocked_clients"] == 1)
     asking.close()
     eventually(lambda: server.client.info("clients")["blocked_clients"] == 0)
-    # What was begun is finished and remembered.
+    # A plan that was begun is finished and remembered.
     assert server.connect(socket_timeout=300).execute_command("APBF.RESERVE", "hard", *HARD) == b"OK"
 
 
-def test_one_thread_plans_for_all(servers):
+def test_one_thread_plans_for_all_clients(servers):
     server = servers()
     seconds_of_one_plan(server)
     before = threads_of(server)
@@ -138,7 +138,7 @@ def test_one_thread_plans_for_all(servers):
     assert len(asking[0].answer()) > 10
 
 
-def test_what_many_ask_for_at_the_same_time_is_planned_once(servers):
+def test_a_promise_that_many_clients_ask_for_at_the_same_time_is_planned_once(servers):
     server = servers()
     one = seconds_of_one_plan(server)
     before = processor_seconds(server)
@@ -147,7 +147,7 @@ def test_what_many_ask_for_at_the_same_time_is_planned_once(servers):
     assert processor_seconds(server) - before < 5 * one
 
 
-def test_what_nobody_waits_for_any_more_is_not_planned(servers):
+def test_a_promise_that_no_client_waits_for_any_more_is_not_planned(servers):
     server = servers()
     one = seconds_of_one_plan(server)
     before = processor_seconds(server)
@@ -158,31 +158,31 @@ def test_what_nobody_waits_for_any_more_is_not_planned(servers):
     assert processor_seconds(server) - before < 5 * one
 
 
-def test_the_queue_has_an_end(servers):
+def test_the_queue_has_a_limit(servers):
     server = servers()
-    # One is being planned, 256 wait, and a slow machine may be done with some before all have asked.
+    # One is being planned, 256 wait, and the planner may finish a few before all clients have asked.
     asking = ask(server, [hard(number) for number in range(264)])
     with pytest.raises(TryAgainError, match="256 other promises wait to be planned, and at most 256 may: send the command again"):
         asking[-1].answer()
-    assert server.client.execute_command("APBF.ADD", "f", "a") == 1, "the default is planned"
+    assert server.client.execute_command("APBF.ADD", "f", "a") == 1, "the default promise is already planned"
     waiting = lambda: server.client.info("clients")["blocked_clients"]
     before = waiting()
     again = Conversation(server)
     again.send("APBF.PLAN", *hard(200))
     eventually(lambda: waiting() > before or again.has_answer())
-    assert not again.has_answer(), "what is in the queue already may be waited for"
+    assert not again.has_answer(), "a client may wait for a promise that is already in the queue"
     for conversation in asking:
         conversation.close()
     assert len(again.answer()) > 10
     assert len(server.client.execute_command("APBF.PLAN", 0.003, 12_352)) > 10
 
 
-def test_a_thread_that_cannot_be_started_is_an_error_and_not_the_end(servers):
+def test_if_the_planner_thread_cannot_be_started_the_command_fails_and_the_server_goes_on(servers):
     server = servers()
     pid = server.process.pid
     pages = int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[0])
     limits = resource.prlimit(pid, resource.RLIMIT_AS)
-    # Less than a thread's stack.
+    # Leave less memory than the stack of a thread needs.
     resource.prlimit(pid, resource.RLIMIT_AS, (pages * resource.getpagesize() + 1_500_000, limits[1]))
     with pytest.raises(redis.ResponseError, match="the thread that plans cannot be started .*: allow the server more"):
         server.client.execute_command("APBF.PLAN", 0.003, 12_353)
@@ -190,8 +190,8 @@ def test_a_thread_that_cannot_be_started_is_an_error_and_not_the_end(servers):
     assert len(server.client.execute_command("APBF.PLAN", 0.003, 12_353)) > 10
 
 
-def test_more_plans_at_once_than_are_remembered_are_not_made_again(servers):
-    """The server is held up until all are made, and then answers everybody."""
+def test_clients_get_their_plans_even_if_more_are_made_at_once_than_are_remembered(servers):
+    """The server sleeps until all plans are made, and then answers all clients without planning again."""
     server = servers()
     in_a_row = server.client.pipeline(transaction=True).execute_command("APBF.PLAN", 0.003, 20_000)
     in_a_row.execute()
@@ -204,20 +204,20 @@ def test_more_plans_at_once_than_are_remembered_are_not_made_again(servers):
     sleeping.send("DEBUG", "SLEEP", min(60 * one / 1e6, 30))
     for number, conversation in enumerate(asking):
         assert named(conversation.answer())["window"] == 20_001 + number
-    assert used() - one < 4 * one, "the server itself has planned"
+    assert used() - one < 4 * one, "the server planned again"
 
 
-def test_what_is_no_number_does_not_push_plans_out_of_memory(servers):
+def test_promises_with_nan_do_not_push_plans_out_of_memory(servers):
     server = servers()
     one = seconds_of_one_plan(server)
     for _ in range(17):
         for promise in [("nan", 1000), (0.01, 1000, "SLACK", "nan")]:
             with pytest.raises(redis.ResponseError, match="(?i)'nan'"):
                 server.client.execute_command("APBF.PLAN", *promise)
-    assert seconds_of_one_plan(server) < one / 2, "it was planned again"
+    assert seconds_of_one_plan(server) < one / 2, "the promise was planned again"
 
 
-def test_a_slot_that_moves_while_its_client_waits_is_asked_for_again(servers):
+def test_a_client_whose_slot_moves_while_it_waits_is_told_to_try_again(servers):
     first, second = (servers("--cluster-enabled", "yes") for _ in range(2))
     first.client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
     first.client.execute_command("CLUSTER", "MEET", "127.0.0.1", second.port)
@@ -230,7 +230,7 @@ def test_a_slot_that_moves_while_its_client_waits_is_asked_for_again(servers):
     asking = asks_and_waits(first, "APBF.RESERVE", "hard", *HARD)
     for server in (second, first):
         server.client.execute_command("CLUSTER", "SETSLOT", slot, "NODE", target)
-    assert not asking.has_answer(), "the plan was there sooner than the slot was gone"
+    assert not asking.has_answer(), "the plan was finished before the slot had moved"
     with pytest.raises(TryAgainError, match="the slot moved.*: send the command again"):
         asking.answer()
     asking.send("APBF.RESERVE", "hard", *HARD)
@@ -243,7 +243,7 @@ def pair(servers):
     primary = servers("--save", "3600 1")
     replica = servers("--replicaof", "127.0.0.1", primary.port)
     eventually(lambda: replica.client.info("replication")["master_link_status"] == "up")
-    # It has to have acknowledged something, or nobody waits for it.
+    # FAILOVER and shutdown wait only for a replica that has acknowledged something.
     eventually(lambda: primary.client.info("replication")["slave0"]["state"] == "online")
     primary.client.set("key", "value")
     assert primary.client.wait(1, 60_000) == 1
@@ -274,11 +274,11 @@ def test_nothing_is_written_while_writes_are_paused(servers, command):
     server = servers("--appendonly", "yes")
     asking = asks_and_waits(server, *command)
     server.client.execute_command("CLIENT", "PAUSE", 600_000, "WRITE")
-    assert not asking.has_answer(), "the plan was there sooner than the pause"
+    assert not asking.has_answer(), "the plan was finished before the pause"
     with pytest.raises(TryAgainError, match="writes were paused"):
         asking.answer()
     assert server.client.exists("hard") == 0
-    # What writes nothing is answered as ever.
+    # Commands that write nothing are answered as usual.
     assert server.connect().execute_command("APBF.PLAN", 0.003, 12_351)
     server.client.execute_command("CLIENT", "UNPAUSE")
     assert server.client.execute_command(*command) in (b"OK", [1]), "the plan is remembered"
@@ -291,7 +291,7 @@ def test_nothing_is_written_during_a_failover(servers):
     with lagging(primary, replica):
         asking = asks_and_waits(primary, "APBF.RESERVE", "hard", *HARD)
         primary.client.execute_command("FAILOVER")
-        assert not asking.has_answer(), "the plan was there sooner than the failover"
+        assert not asking.has_answer(), "the plan was finished before the failover"
         with pytest.raises(TryAgainError, match="writes were paused"):
             asking.answer()
     eventually(lambda: replica.client.info("replication")["role"] == "master")
@@ -314,7 +314,7 @@ def test_nothing_is_written_while_a_shutdown_waits_for_a_replica(servers):
 
 
 @pytest.mark.parametrize("protocol", [2, 3])
-def test_an_answer_after_waiting_is_of_the_client_s_version(server, protocol):
+def test_an_answer_after_waiting_uses_the_client_s_protocol_version(server, protocol):
     client = server.connect(protocol=protocol)
     plan = client.execute_command("APBF.PLAN", 0.003, 12_350 + protocol)
     assert isinstance(plan, dict if protocol == 3 else list)

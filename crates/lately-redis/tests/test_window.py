@@ -1,4 +1,4 @@
-"""The promise, against an exact window: nothing of the window is ever forgotten, at whatever phase."""
+"""The promise, compared with an exact window: no item of the window is forgotten, at any phase of a generation."""
 
 import math
 import random
@@ -11,7 +11,7 @@ LAYOUTS = ("SLICES", "BLOCKS", "ROWS")
 
 
 class ExactWindow:
-    """Every item's last insert, by its number."""
+    """Keeps the number of the last insert of every item."""
 
     def __init__(self):
         self.inserts = 0
@@ -26,7 +26,7 @@ class ExactWindow:
 
 
 def most_successes(trials, rate):
-    """More than so many of `trials` at `rate` have less than one chance in a million (Chernoff)."""
+    """Returns a number that the successes of `trials` at `rate` exceed less than once in a million (Chernoff)."""
     successes = trials * rate
     while True:
         successes += 1
@@ -38,18 +38,18 @@ def most_successes(trials, rate):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("nx", (False, True), ids=("every", "first"))
-def test_nothing_of_the_window_is_forgotten(client, layout, nx):
+def test_no_item_of_the_window_is_forgotten(client, layout, nx):
     window, rate = 701, 0.01
     client.execute_command("APBF.RESERVE", "f", rate, window, "LAYOUT", layout)
     chosen, exact, strangers, mistaken = random.Random(f"{layout}{nx}"), ExactWindow(), 0, 0
     for step in range(60):
-        # Batches of all sizes, so that questions come at every phase of a generation.
+        # Batches of different sizes, so that items are checked at every phase of a generation.
         batch = [f"{chosen.randrange(2000)}" if chosen.random() < 0.5 else f"new{step}.{i}"
                  for i in range(chosen.choice((1, 2, 17, 60, 143)))]
         command = ("APBF.ADDNX" if nx else "APBF.ADD") if len(batch) == 1 else ("APBF.MADDNX" if nx else "APBF.MADD")
         replies = client.execute_command(command, "f", *batch)
         for item, is_new in zip(batch, replies if len(batch) > 1 else [replies]):
-            assert not (is_new and exact.holds(item, window)), f"{item} passed though it is in the window"
+            assert not (is_new and exact.holds(item, window)), f"{item} is in the window, but was new"
             if item not in exact.last:
                 strangers += 1
                 mistaken += not is_new
@@ -63,17 +63,17 @@ def test_nothing_of_the_window_is_forgotten(client, layout, nx):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_what_has_left_the_window_is_forgotten(client, layout):
+def test_items_that_have_left_the_window_are_forgotten(client, layout):
     client.execute_command("APBF.RESERVE", "f", 0.001, 1000, "LAYOUT", layout, "SLACK", 0.2)
     for first in range(0, 5000, 500):
         client.execute_command("APBF.MADD", "f", *items(first, 500))
     reported = client.execute_command("APBF.MEXISTS", "f", *items(0, 5000))
     assert all(reported[4000:])
-    # More than 2000 inserts ago, twice the window, they are like any stranger.
+    # Items older than 2000 inserts, twice the window, are reported no more often than items never added.
     assert sum(reported[:3000]) <= most_successes(3000, 0.001)
 
 
-def test_the_ways_to_add_are_the_same(client):
+def test_add_madd_and_insert_have_the_same_effect(client):
     numbers = random.Random(5)
     batch = [f"{numbers.randrange(400)}" for _ in range(1500)]
     for key in "abc":

@@ -1,4 +1,5 @@
-//! `APBF.ADD`, `APBF.ADDNX` and their forms for many items: was it seen lately? Now it is.
+//! `APBF.ADD`, `APBF.ADDNX` and their forms for many items: check whether an item was seen lately, and add
+//! it.
 
 use std::ffi::CStr;
 
@@ -19,7 +20,7 @@ pub(super) struct MAddNx;
 impl Command for Add {
     const DESCRIPTION: Description = Description::new(
         c"apbf.add",
-        c"Adds an item: 1 if it was not seen lately, 0 if it was. Every sighting refreshes.",
+        c"Adds an item. Returns 1 if it was not seen lately, 0 if it was. Every sighting refreshes the item.",
         Some(KeyUse::Inserts),
         &[Parameter::KEY, Parameter::ITEM],
     )
@@ -33,7 +34,7 @@ impl Command for Add {
 impl Command for AddNx {
     const DESCRIPTION: Description = Description::new(
         c"apbf.addnx",
-        c"Adds an item unless it was seen lately: 1 if it was added, 0 if not. Repeats do not refresh.",
+        c"Adds an item unless it was seen lately. Returns 1 if added, 0 if not. Repeats do not refresh the item.",
         Some(KeyUse::Inserts),
         &[Parameter::KEY, Parameter::ITEM],
     )
@@ -47,7 +48,7 @@ impl Command for AddNx {
 impl Command for MAdd {
     const DESCRIPTION: Description = Description::new(
         c"apbf.madd",
-        c"Adds items as APBF.ADD does, in order.",
+        c"Adds items in order, each as APBF.ADD does.",
         Some(KeyUse::Inserts),
         &[Parameter::KEY, Parameter::ITEMS],
     )
@@ -61,7 +62,7 @@ impl Command for MAdd {
 impl Command for MAddNx {
     const DESCRIPTION: Description = Description::new(
         c"apbf.maddnx",
-        c"Adds items as APBF.ADDNX does, in order.",
+        c"Adds items in order, each as APBF.ADDNX does.",
         Some(KeyUse::Inserts),
         &[Parameter::KEY, Parameter::ITEMS],
     )
@@ -93,14 +94,14 @@ pub(super) struct Addition<'a> {
     pub(super) key: &'a Argument,
     pub(super) items: &'a [Argument],
     pub(super) refresh: Refresh,
-    /// The filter to create if there is none.
+    /// The filter to create if the key is missing; `None`: a missing key is an error.
     pub(super) if_missing: Option<&'a Asked>,
-    /// Whether replicas may be sent the command as it is.
+    /// Whether the command can be sent to replicas unchanged.
     pub(super) is_plain: bool,
 }
 
 impl Addition<'_> {
-    /// Answers for each item whether it was new.
+    /// Adds the items. Sets `are_new` to true for each item that was new.
     pub(super) fn run(&self, call: &Call<'_>, are_new: &mut [bool]) -> Result<(), Failure> {
         let mut key = call.open_to_write(self.key);
         let value = self.value(call, &mut key)?;
@@ -124,7 +125,7 @@ impl Addition<'_> {
     }
 }
 
-/// Adds items at the given time, and says whether the filter has changed. `are_new` has as many places as there are items.
+/// Adds items at the given time. Returns true if the filter has changed. `are_new` has the length of `items`.
 pub(super) fn add(
     value: &mut Value,
     items: &[Argument],
@@ -134,7 +135,7 @@ pub(super) fn add(
 ) -> bool {
     let filter = &mut value.filter;
     if let (Some(now_ms), Refresh::First) = (now_ms, refresh) {
-        // Where all were seen lately nothing happens, and time need not be told.
+        // If all items were seen lately, the filter does not change, not even its time.
         let filter = filter.as_of(now_ms);
         if items.iter().all(|item| filter.contains(item)) {
             are_new.fill(false);
@@ -152,7 +153,7 @@ pub(super) fn add(
         (_, _, Refresh::Every) => filter.check_and_insert_batch(items, are_new),
         (_, _, Refresh::First) => filter.check_or_insert_batch(items, are_new),
     }
-    // The filter says what was seen; the reply, what is new.
+    // The filter returns true for seen items, the reply for new ones.
     are_new.iter_mut().for_each(|is_new| *is_new = !*is_new);
     let after = filter.counters();
     info::count(are_new.iter().filter(|&&is_new| !is_new).count() as u64, &before, &after);

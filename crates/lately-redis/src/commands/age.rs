@@ -1,4 +1,4 @@
-//! `APBF.AGE`: how long ago was it added?
+//! `APBF.AGE`: how long ago was an item added?
 
 use crate::failure::Failure;
 use crate::server::{self, Call, Command, Description, KeyUse, Parameter, Reply};
@@ -8,7 +8,7 @@ pub(super) struct Age;
 impl Command for Age {
     const DESCRIPTION: Description = Description::new(
         c"apbf.age",
-        c"Least and most inserts (and milliseconds) since the item was added; nil if not seen lately.",
+        c"Returns the least and most inserts (and milliseconds) since the item was added; nil if not seen.",
         Some(KeyUse::Reads),
         &[Parameter::KEY, Parameter::ITEM],
     )

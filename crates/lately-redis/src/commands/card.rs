@@ -9,11 +9,11 @@ pub(super) struct Card;
 impl Command for Card {
     const DESCRIPTION: Description = Description::new(
         c"apbf.card",
-        c"About how many different items the window holds.",
+        c"Estimates how many different items the window holds.",
         Some(KeyUse::Reads),
         &[Parameter::KEY],
     )
-    .takes(c"O(1): a sample of the filter is looked at");
+    .takes(c"O(1): reads a sample of the filter");
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (key, []) = call.key_and::<0>()?;

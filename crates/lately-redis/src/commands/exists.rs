@@ -1,4 +1,4 @@
-//! `APBF.EXISTS` and `APBF.MEXISTS`: was it seen lately?
+//! `APBF.EXISTS` and `APBF.MEXISTS`: was an item seen lately?
 
 use crate::failure::Failure;
 use crate::info;
@@ -10,7 +10,7 @@ pub(super) struct MExists;
 impl Command for Exists {
     const DESCRIPTION: Description = Description::new(
         c"apbf.exists",
-        c"1 if the item was seen lately, else 0.",
+        c"Returns 1 if the item was seen lately, else 0.",
         Some(KeyUse::Reads),
         &[Parameter::KEY, Parameter::ITEM],
     )
@@ -27,7 +27,7 @@ impl Command for Exists {
 impl Command for MExists {
     const DESCRIPTION: Description = Description::new(
         c"apbf.mexists",
-        c"For each item 1 if it was seen lately, else 0.",
+        c"Returns for each item 1 if it was seen lately, else 0.",
         Some(KeyUse::Reads),
         &[Parameter::KEY, Parameter::ITEMS],
     )
@@ -41,7 +41,7 @@ impl Command for MExists {
     }
 }
 
-/// Nothing was seen where there is no key. `seen` has as many places as there are items.
+/// Leaves `seen` unchanged if the key is missing. `seen` has the length of `items`.
 fn look_up(call: &Call<'_>, key: &Argument, items: &[Argument], seen: &mut [bool]) -> Result<(), Failure> {
     if let Some(value) = call.open(key).value()? {
         let filter = value.filter.as_of(server::now_ms());

@@ -1,4 +1,4 @@
-//! `APBF.INFO`: a filter's promise, its shape, and what it has been through.
+//! `APBF.INFO`: a filter's promise, shape, memory and counters.
 
 use lately::Statistics;
 
@@ -13,11 +13,11 @@ pub(super) struct Info;
 impl Command for Info {
     const DESCRIPTION: Description = Description::new(
         c"apbf.info",
-        c"A filter's promise, its shape, and what it has been through; or one field of it.",
+        c"Returns a filter's promise, shape, memory and counters; or one field.",
         Some(KeyUse::Reads),
         &[Parameter::KEY, Parameter::text(c"field").optional()],
     )
-    .takes(c"O(1): a sample of the filter is looked at");
+    .takes(c"O(1): reads a sample of the filter");
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (key, rest) = call.key_and_rest()?;
@@ -33,7 +33,8 @@ impl Command for Info {
 
 fn one(fields: Vec<(&'static str, Reply)>, wanted: &[u8]) -> Result<Reply, Failure> {
     let names: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
-    let unknown = || Failure::new(format!("'{}' is no field: there are {}", shown(wanted), names.join(", ")));
+    let unknown =
+        || Failure::new(format!("'{}' is not a field: fields are {}", shown(wanted), names.join(", ")));
     let found = names.iter().position(|name| wanted.eq_ignore_ascii_case(name.as_bytes()));
     let place = found.ok_or_else(unknown)?;
     fields.into_iter().nth(place).map(|(_, value)| value).ok_or_else(unknown)

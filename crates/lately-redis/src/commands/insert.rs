@@ -1,4 +1,4 @@
-//! `APBF.INSERT`: adds items, and creates the filter as asked if there is none.
+//! `APBF.INSERT`: adds items, and creates the filter with the given options if the key is missing.
 
 use lately::MAX_WINDOW;
 
@@ -15,7 +15,7 @@ pub(super) struct Insert;
 impl Command for Insert {
     const DESCRIPTION: Description = Description::new(
         c"apbf.insert",
-        c"Adds items, and creates the filter as asked if there is none.",
+        c"Adds items. Creates the filter with the given options if the key is missing.",
         Some(KeyUse::Inserts),
         &[
             Parameter::KEY,
@@ -68,7 +68,7 @@ impl<'a> Wanted<'a> {
                 _ if wanted.asked.read_option(word, &mut arguments)? => {}
                 _ => {
                     return Err(Failure::new(format!(
-                        "'{}' is no option: write ITEMS before the items; options are ERROR, WINDOW, SPAN, OVERLOAD, SLACK, LAYOUT, SHAPE, SEED, NX and NOCREATE",
+                        "'{}' is not an option: write ITEMS before the items; options are ERROR, WINDOW, SPAN, OVERLOAD, SLACK, LAYOUT, SHAPE, SEED, NX and NOCREATE",
                         shown(word)
                     )));
                 }
@@ -78,7 +78,9 @@ impl<'a> Wanted<'a> {
             return Err(Failure::new("no items: write ITEMS and at least one item at the end"));
         }
         if !wanted.may_create && wanted.asked != Asked::default() {
-            return Err(Failure::new("NOCREATE creates nothing, so it takes no options of a new filter"));
+            return Err(Failure::new(
+                "NOCREATE creates no filter: leave out NOCREATE or the options of a new filter",
+            ));
         }
         Ok(wanted)
     }

@@ -1,4 +1,5 @@
-//! What primaries send to replicas and write into append-only files. Anybody may send it; it is checked like all else.
+//! The commands that primaries send to replicas and write into append-only files. Any client may send them,
+//! so their arguments are checked like those of all other commands.
 
 use lately::Filter;
 
@@ -17,7 +18,7 @@ pub(super) struct Apply;
 impl Command for Create {
     const DESCRIPTION: Description = Description::new(
         CREATE,
-        c"Internal: creates a filter of the dimensions that a blueprint says.",
+        c"Internal: creates a filter with the dimensions in the blueprint.",
         Some(KeyUse::Creates),
         &[Parameter::KEY, Parameter::text(c"blueprint")],
     );
@@ -54,7 +55,10 @@ impl Command for Patch {
         let first = number("first-word", first.as_ref(), 0..=usize::MAX)?;
         let (words, rest) = words.as_ref().as_chunks();
         if !rest.is_empty() {
-            return Err(Failure::new("words are 8 bytes each, but these end within one"));
+            return Err(Failure::new(format!(
+                "words has {} bytes, but must have a multiple of 8",
+                words.len() * 8 + rest.len()
+            )));
         }
         let words: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
         let mut key = call.open_to_write(name);
@@ -68,7 +72,7 @@ impl Command for Patch {
 impl Command for Apply {
     const DESCRIPTION: Description = Description::new(
         APPLY,
-        c"Internal: adds items to a window of time as of the given time.",
+        c"Internal: adds items to a time window at the given time.",
         Some(KeyUse::Inserts),
         &[
             Parameter::KEY,

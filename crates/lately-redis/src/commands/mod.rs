@@ -1,4 +1,4 @@
-//! The commands, one file for each family.
+//! The commands, one file per family.
 
 mod add;
 mod age;
@@ -13,10 +13,11 @@ mod snapshot;
 
 use crate::server::{Loading, Parameter, Refused};
 
-/// What estimates of a filter look at: enough for a few percent, and never a pause that anybody notices.
+/// Size of the sample for estimates: large enough for an error of a few percent, too small for a noticeable
+/// pause.
 const SAMPLE_BYTES: u64 = 256 << 10;
 
-/// The options of a new filter, for the commands' documentation.
+/// The options of a new filter, for `COMMAND DOCS`.
 const OPTIONS: [Parameter; 5] = [
     Parameter::all_of(
         c"time",

@@ -1,4 +1,4 @@
-//! `APBF.PLAN`: what `APBF.RESERVE` would build, without building it.
+//! `APBF.PLAN`: the plan of the filter that `APBF.RESERVE` would create.
 
 use lately::{Overload, Window};
 
@@ -13,7 +13,7 @@ pub(super) struct Plan;
 impl Command for Plan {
     const DESCRIPTION: Description = Description::new(
         c"apbf.plan",
-        c"What APBF.RESERVE would build, without building it.",
+        c"Returns the plan of the filter that APBF.RESERVE would create. Creates nothing.",
         None,
         &[
             Parameter::real(c"error-rate"),
@@ -25,7 +25,7 @@ impl Command for Plan {
             OPTIONS[4],
         ],
     )
-    .takes(c"O(1); where no such filter was planned lately, the client waits for the plan");
+    .takes(c"O(1); if no filter with these options was planned lately, the client waits for the plan");
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let asked = Asked::read(&mut Arguments::new(call.arguments()))?;
@@ -33,7 +33,7 @@ impl Command for Plan {
     }
 }
 
-/// The promise and the shape, with the words of the commands.
+/// Describes the promise and the shape, with the words that the commands use.
 pub(super) fn describe(plan: &lately::Plan) -> Vec<(&'static str, Reply)> {
     let (span_ms, overload) = match plan.window {
         Window::Time { span_ms, overload, .. } => {

@@ -1,4 +1,4 @@
-//! `APBF.RESERVE`: a new filter.
+//! `APBF.RESERVE`: creates a filter.
 
 use std::ffi::CStr;
 
@@ -16,7 +16,7 @@ pub(super) struct Reserve;
 impl Command for Reserve {
     const DESCRIPTION: Description = Description::new(
         c"apbf.reserve",
-        c"Creates a filter that never forgets the last window inserts, or those of a span of time.",
+        c"Creates a filter that never forgets the last window inserts, or with SPAN those of the span.",
         Some(KeyUse::Creates),
         &[
             Parameter::KEY,
@@ -29,7 +29,7 @@ impl Command for Reserve {
             OPTIONS[4],
         ],
     )
-    .takes(c"O(1); where no such filter was planned lately, the client waits for the plan");
+    .takes(c"O(1); if no filter with these options was planned lately, the client waits for the plan");
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (name, rest) = call.key_and_rest()?;

@@ -1,4 +1,4 @@
-//! `APBF.SNAPSHOT` and `APBF.LOAD`: the project's one format, for the command line, Python and other servers.
+//! `APBF.SNAPSHOT` and `APBF.LOAD`: the snapshot format that the command line, Python and all servers share.
 
 use lately::Filter;
 
@@ -13,7 +13,7 @@ pub(super) struct Load;
 impl Command for Snapshot {
     const DESCRIPTION: Description = Description::new(
         c"apbf.snapshot",
-        c"The filter as bytes, as the command lately saves it.",
+        c"Returns the filter as bytes, in the format of the command line tool lately.",
         Some(KeyUse::Reads),
         &[Parameter::KEY],
     )
@@ -43,7 +43,7 @@ impl Command for Load {
             return Err(Failure::key_exists());
         }
         if !call.is_replayed() {
-            // A snapshot is as long as its filter is large, but for a few bytes.
+            // The length of a snapshot differs from the size of its filter by a few bytes only.
             check_size(bytes.as_ref().len() as u64)?;
         }
         let value = Value::new(|| Filter::from_bytes(bytes.as_ref()))?;
