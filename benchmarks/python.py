@@ -1,9 +1,9 @@
-"""Races `check_and_add_many` against the Bloom filters of PyPI, an exact window and the Rust batch call, in one process.
+"""Compares `check_and_add_many` with Bloom filters from PyPI, an exact window and the Rust batch call, in one process.
 
-python.py LATELY_LAB [NUMBERS] > record.json; `benchmarks/python.sh` prepares what it needs.
+python.py LATELY_LAB [NUMBERS] > record.json; `benchmarks/python.sh` prepares the inputs.
 
-Answers are checked before anything is timed. Then everybody has a turn in each round, so that a noisy moment hits all, and
-medians of the rounds are compared. Building a filter is not timed, nor is turning numbers into what a peer wants: lists.
+Answers are checked before anything is timed. In each round every contender has one turn, so that a noisy moment affects
+all; the medians of the rounds are compared. Neither building a filter nor converting numbers to lists is timed.
 """
 
 import json
@@ -35,7 +35,7 @@ HEAT = 300_000
 SINGLES = 1_000_000
 
 Check = Callable[[Any], Any]
-"""Takes numbers, says of each whether it was seen, and adds it."""
+"""Takes numbers; returns for each whether it was seen, and adds it."""
 
 
 def say(text: str) -> None:
@@ -43,7 +43,7 @@ def say(text: str) -> None:
 
 
 def stream(length: int) -> NDArray[numpy.uint64]:
-    """Random numbers; one in five repeats one of the 500 000 before it."""
+    """Returns random numbers; one in five repeats one of the 500 000 numbers before it."""
     random = numpy.random.default_rng(17)
     numbers = random.integers(0, 2**64, length, dtype="uint64")
     source = numpy.arange(length)
@@ -51,7 +51,7 @@ def stream(length: int) -> NDArray[numpy.uint64]:
     repeats[0] = False
     reach = numpy.minimum(source, 500_000)
     source[repeats] -= 1 + (random.random(length)[repeats] * reach[repeats]).astype(int)
-    # What a repeat repeats may be a repeat itself.
+    # The source of a repeat may be a repeat itself.
     while True:
         further = source[source]
         if (further == source).all():
@@ -59,12 +59,12 @@ def stream(length: int) -> NDArray[numpy.uint64]:
         source = further
 
 
-# Each peer in the fastest way it offers. They check a whole batch and then add it, so they miss repeats within the batch that
-# one by one they would find; that is not held against them here.
+# Each peer uses its fastest calls. It checks a whole batch and then adds it, so it misses repeats within the batch that
+# single calls would find. The benchmark accepts that.
 
 
 def updating(bloom: Any) -> Check:
-    """A filter that can be added many numbers at once, but is asked one by one."""
+    """For a filter with a bulk insert but only single queries."""
 
     def check_and_add(numbers: list[int]) -> object:
         seen = [number in bloom for number in numbers]
@@ -86,7 +86,7 @@ def fastbloom_rs(capacity: int) -> Check:
     bloom = import_module("fastbloom_rs").FilterBuilder(capacity, RATE).build_bloom_filter()
 
     def check_and_add(numbers: list[int]) -> object:
-        # It takes signed numbers only; the stream for peers has them.
+        # It takes signed numbers only; the numbers for peers fit.
         seen = bloom.contains_int_batch(numbers)
         bloom.add_int_batch(numbers)
         return seen
@@ -95,7 +95,7 @@ def fastbloom_rs(capacity: int) -> Check:
 
 
 def pybloomfiltermmap3(capacity: int) -> Check:
-    # Its `add` says whether the item was there.
+    # Its `add` returns whether the item was there.
     bloom = import_module("pybloomfilter").BloomFilter(capacity, RATE)
     return lambda numbers: list(map(bloom.add, numbers))
 
@@ -116,7 +116,7 @@ def bloomlib(capacity: int) -> Check:
 
 
 def name_of(peer: Callable[[int], Check]) -> str:
-    """Its name on PyPI."""
+    """Returns the name of the peer on PyPI."""
     return peer.__name__.replace("_", "-")
 
 
@@ -124,7 +124,7 @@ PEERS = (rbloom, abloom, fastbloom_rs, pybloomfiltermmap3, pybloom_live, preshed
 
 
 def ordered_dict(window: int) -> Check:
-    """The exact window that people write: the last `window` different numbers."""
+    """A hand-written exact window: the last `window` distinct numbers."""
     known: OrderedDict[int, None] = OrderedDict()
 
     def check_and_add(numbers: list[int]) -> list[bool]:
@@ -150,7 +150,7 @@ def timed(call: Callable[[], object]) -> float:
 
 
 def judge(numbers: NDArray[numpy.uint64], seen: NDArray[numpy.bool_], window: int) -> dict[str, float]:
-    """No repeat within the window is missed, and hardly a new number is mistaken."""
+    """Checks that no repeat within the window is missed, and that the rate of false positives is kept."""
     order = numpy.argsort(numbers, kind="stable")
     same = numbers[order][1:] == numbers[order][:-1]
     never = numpy.iinfo(numpy.int64).max
@@ -159,14 +159,14 @@ def judge(numbers: NDArray[numpy.uint64], seen: NDArray[numpy.bool_], window: in
     missed = int((~seen[since <= window]).sum())
     mistaken = float(seen[since == never].mean())
     assert missed == 0, f"{missed} repeats within the window were missed"
-    assert mistaken <= RATE * 1.5, f"{mistaken} of the new numbers were mistaken"
+    assert mistaken <= RATE * 1.5, f"a fraction of {mistaken} of the new numbers was reported as seen"
     return {"missed": missed, "repeats_within_window": int((since <= window).sum()), "mistaken_share": mistaken}
 
 
 def main(lab: str, length: int = 10_000_000) -> None:
     load = os.getloadavg()[0]
     numbers = stream(length)
-    # Some peers take signed numbers only, so theirs are half as large: as many different ones.
+    # Some peers take signed numbers only, so peers get the numbers halved; about as many are distinct.
     listed = (numbers >> numpy.uint64(1)).tolist()
     empty = {window: Filter(window=window, false_positive_rate=RATE).to_bytes() for window in (WINDOW, length)}
 
@@ -188,7 +188,7 @@ def main(lab: str, length: int = 10_000_000) -> None:
         assert rust["seen"] == int(seen.sum()) and rust["digest"] == f"{xxhash.xxh3_64_intdigest(seen.tobytes()):016x}"
     exact = ordered_dict(WINDOW)(listed)
     judge(numbers, numpy.array(exact), WINDOW)
-    say(f"against an exact window: {agreement}; in Rust the same, answer by answer")
+    say(f"compared with an exact window: {agreement}; Rust gives the same answers")
 
     heat, versions = {}, {}
     for peer in PEERS:
@@ -199,8 +199,8 @@ def main(lab: str, length: int = 10_000_000) -> None:
             say(f"{name} is not installed")
             continue
         some = list(dict.fromkeys(listed[:HEAT]))
-        assert sum(check_and_add(some)) <= RATE * 10 * len(some), f"{name} mistakes too many"
-        assert all(check_and_add(some)), f"{name} forgets"
+        assert sum(check_and_add(some)) <= RATE * 10 * len(some), f"{name} reports too many new numbers as seen"
+        assert all(check_and_add(some)), f"{name} forgets numbers"
         rounds = []
         for _ in range(3):
             check_and_add = peer(HEAT)

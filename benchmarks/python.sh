@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Races the Python package against the Bloom filters of PyPI, an exact window and the Rust batch call; see python.py.
+# Compares the Python package with Bloom filters from PyPI, an exact window and the Rust batch call; see python.py.
 #   benchmarks/python.sh [NUMBERS] > record.json     10 million by default; about ten minutes, 4 GB of memory
-# The wheel and the peers are installed into target/python-bench-venv. What is told on the way goes to standard error.
+# The wheel and the peers are installed into target/python-bench-venv. Progress goes to standard error.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=target/python-bench-venv

@@ -1,4 +1,4 @@
-"""A CSV file larger than memory, without the rows whose id was seen among the last million.
+"""Removes rows from a CSV file larger than memory if their id is among the ids of the last million rows.
 
 python dedup_pandas.py INPUT.csv OUTPUT.csv
 """
@@ -12,7 +12,7 @@ from lately import BaseFilter, Filter
 
 
 def unseen(chunks: Iterable[pandas.DataFrame], column: str, seen: BaseFilter) -> Iterator[pandas.DataFrame]:
-    """Each chunk without the rows whose value in the column was seen lately."""
+    """Yields each chunk without the rows whose value in the column was seen lately."""
     for chunk in chunks:
         yield chunk[~seen.check_and_add_many(chunk[column])]
 

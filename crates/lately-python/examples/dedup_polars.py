@@ -1,4 +1,4 @@
-"""Parquet files in, one Parquet file out, without the rows whose user and page were seen together lately.
+"""Merges Parquet files into one, without the rows whose pair of user and page was seen lately.
 
 python dedup_polars.py OUTPUT.parquet INPUT.parquet...
 """
@@ -11,8 +11,8 @@ from lately import BaseFilter, Filter
 
 
 def unseen(frame: polars.DataFrame, columns: list[str], seen: BaseFilter) -> polars.DataFrame:
-    """The frame without the rows whose values in these columns were seen together lately."""
-    # Several columns become one; the separator keeps ("ab", "c") and ("a", "bc") apart.
+    """Returns the frame without the rows whose combination of values in these columns was seen lately."""
+    # Concatenates the columns; the separator distinguishes ("ab", "c") from ("a", "bc").
     key = frame.select(polars.concat_str(columns, separator="\x1f").alias("key"))["key"]
     return frame.filter(~polars.Series(seen.check_and_add_many(key)))
 

@@ -1,4 +1,4 @@
-"""A partitioned data set without the rows whose id came before, in memory that does not grow with the data.
+"""Removes rows from a partitioned data set if their id was seen lately. Memory does not grow with the data.
 
 spark-submit dedup_spark.py INPUT.parquet OUTPUT.parquet
 """
@@ -13,10 +13,10 @@ from lately import Filter
 
 
 def without_repeats(frame: DataFrame, column: str, partitions: int, empty: Filter) -> DataFrame:
-    """The rows whose value in the column was not seen lately in their partition.
+    """Returns the rows whose value in the column was not seen lately in their partition.
 
-    All rows of one value go to one partition, so each partition can do with a filter of its own. `empty` is planned once, on
-    the driver; it travels with the function, and every partition begins with a copy of it.
+    All rows with the same value go to one partition, so each partition can use its own filter. The driver plans `empty`
+    once. Spark sends its snapshot with the function, and every partition starts with a copy.
     """
 
     def unseen(batches: Iterator[pandas.DataFrame]) -> Iterator[pandas.DataFrame]:
@@ -29,7 +29,7 @@ def without_repeats(frame: DataFrame, column: str, partitions: int, empty: Filte
 
 
 def without_repeats_by_row(frame: DataFrame, column: str, partitions: int, empty: Filter) -> DataFrame:
-    """The same without pandas, row by row."""
+    """Does the same row by row, without pandas."""
 
     def unseen(rows: Iterable[Row]) -> Iterator[Row]:
         seen = Filter.from_bytes(snapshot)
@@ -42,7 +42,7 @@ def without_repeats_by_row(frame: DataFrame, column: str, partitions: int, empty
 def main(source: str, target: str) -> None:
     spark = SparkSession.builder.appName("dedup").getOrCreate()
     frame = spark.read.parquet(source)
-    # The window is a partition's: what it may be sent between two rows of one id.
+    # The window of one partition: two rows with the same id may be this many rows apart in their partition.
     empty = Filter(window=1_000_000, false_positive_rate=1e-6)
     without_repeats(frame, "id", 200, empty).write.parquet(target)
 

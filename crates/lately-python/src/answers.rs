@@ -1,4 +1,4 @@
-//! Answers for Python: a list of bools, or a numpy array of them.
+//! Answers for Python: a list of bools, or a numpy array of bools.
 
 use pyo3::exceptions::PyImportError;
 use pyo3::intern;
@@ -7,7 +7,8 @@ use pyo3::types::{PyByteArray, PyList};
 
 use crate::errors;
 
-/// `fill` writes `len` answers. Columns are answered with a column, if there is numpy to make one.
+/// Returns the `len` answers that `fill` writes: for columns a numpy array, if numpy is installed; otherwise
+/// a list.
 pub(crate) fn collect(
     py: Python<'_>,
     len: usize,
@@ -15,16 +16,16 @@ pub(crate) fn collect(
     fill: impl FnOnce(&mut [bool]),
 ) -> PyResult<Bound<'_, PyAny>> {
     if as_column && let Some(numpy) = numpy(py)? {
-        // Memory that numpy can use as it is, and write to.
+        // numpy uses this memory without a copy, and may write to it.
         let bytes = PyByteArray::new_with(py, len, |bytes: &mut [u8]| {
-            // SAFETY: `bool` has the size and alignment of `u8`; the bytes are zeros, which are `false`; and whatever bool is
-            // written is a valid byte.
+            // SAFETY: `bool` has the size and alignment of `u8`; the bytes are zeros, which are valid
+            // (`false`); and every bool that is written is a valid byte.
             fill(unsafe { &mut *(std::ptr::from_mut(bytes) as *mut [bool]) });
             Ok(())
         })?;
         return numpy.call_method1(intern!(py, "frombuffer"), (bytes, numpy.getattr(intern!(py, "bool_"))?));
     }
-    // The memory for the answers is had before the filter hears of the items: a call that fails has added nothing.
+    // Memory for the answers is allocated before the filter sees the items: a call that fails adds nothing.
     let answers = PyList::new(py, [false])?.as_sequence().repeat(len)?.cast_into::<PyList>()?;
     let mut seen = errors::room_for_items(len)?;
     seen.resize(len, false);

@@ -1,4 +1,4 @@
-//! `BaseFilter`: the words that `Filter` and `SharedFilter` have in common.
+//! `BaseFilter`: the methods that `Filter` and `SharedFilter` have in common.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock};
@@ -14,15 +14,16 @@ use crate::operation::Operation;
 use crate::state::{Shared, State};
 use crate::{answers, errors, item, report};
 
-/// What Filter and SharedFilter can do. It is not built itself, but stands for either in isinstance and annotations.
+/// The base class of Filter and SharedFilter, for isinstance and annotations. It cannot be instantiated.
 ///
-/// An item is a str (its UTF-8), bytes-like, or an int (its decimal text): "17", b"17" and 17 are the same item.
+/// An item is a str (its UTF-8), a bytes, bytearray or memoryview, or an int (its decimal text): "17", b"17"
+/// and 17 are the same item.
 #[pyclass(frozen, subclass, module = "lately")]
 pub(crate) struct BaseFilter {
     pub(crate) state: State,
     pub(crate) clock: Clock,
     hash_function: HashFunction,
-    /// Never changes, and takes a while to compute.
+    /// Computed when first needed, because it takes a while; it never changes.
     plan: OnceLock<Plan>,
 }
 
@@ -79,11 +80,11 @@ impl BaseFilter {
 
 #[pymethods]
 impl BaseFilter {
-    /// Adds an item. It is reported as long as it is in the window: for so many inserts, itself included, or for the span of
-    /// a time window.
+    /// Adds an item. The filter reports it as long as it is one of the last `window` inserts, or for the span
+    /// of a time window.
     ///
-    /// `now` is for time windows: an aware datetime, or milliseconds of a clock of yours. Left out, it is the system's clock;
-    /// but once a time has been told, it is the latest time told.
+    /// `now` is for time windows: a datetime with a time zone, or milliseconds of your own clock. Without it,
+    /// the filter uses the latest time that a call has given; if no call has given one, the system clock.
     ///
     /// >>> from lately import Filter
     /// >>> seen = Filter(window=1000, false_positive_rate=1e-6)
@@ -95,8 +96,8 @@ impl BaseFilter {
         self.one(Operation::Add, item, now).map(|_| ())
     }
 
-    /// Whether the item was added lately: True for every item of the window. False says that it is not in the window, not
-    /// that it was never added.
+    /// Returns True if the item was added lately: always for an item in the window. False means that the item
+    /// is not in the window, not that it was never added.
     ///
     /// >>> from lately import Filter
     /// >>> seen = Filter(window=1000, false_positive_rate=1e-6)
@@ -112,8 +113,8 @@ impl BaseFilter {
         self.one(Operation::Contains, item, None)
     }
 
-    /// Deduplication where every sighting refreshes: says whether the item was seen lately, and adds it. An item is new again
-    /// once it has been silent for the window.
+    /// Returns True if the item was seen lately, and adds it. Every sighting refreshes the item: it is new
+    /// again once it has been silent for the window.
     ///
     /// >>> from lately import Filter
     /// >>> seen = Filter(window=1000, false_positive_rate=1e-6)
@@ -124,8 +125,8 @@ impl BaseFilter {
         self.one(Operation::CheckAndAdd, item, now)
     }
 
-    /// Deduplication where only the first sighting counts: says whether the item was seen lately, and adds it only if not. An
-    /// item is new about once per window, however often it comes.
+    /// Returns True if the item was seen lately; otherwise adds it. Only the first sighting counts: an item
+    /// is new about once per window, however often it arrives.
     ///
     /// >>> from datetime import timedelta
     /// >>> from lately import Filter
@@ -137,11 +138,11 @@ impl BaseFilter {
         self.one(Operation::CheckOrAdd, item, now)
     }
 
-    /// add for each of many items, in order.
+    /// Adds many items, in order.
     ///
-    /// Items come as a list or another iterable, as a numpy array of integers, S or U, or as a column of Arrow, Polars or
-    /// pandas. Arrays and columns are read where they lie, without Python's lock; nobody may write to them meanwhile. If one
-    /// of the items is none, nothing is added.
+    /// `items` is a list or another iterable, a numpy array of integers, S or U, or a column of Arrow, Polars
+    /// or pandas. Arrays and columns are read in place, with the GIL released; no thread may write to them
+    /// during the call. If any element is not a valid item, nothing is added.
     ///
     /// >>> from lately import Filter
     /// >>> seen = Filter(window=1000, false_positive_rate=1e-6)
@@ -157,8 +158,8 @@ impl BaseFilter {
         self.many(Operation::Add, items, now)
     }
 
-    /// contains for each of many items. Items are as for add_many; arrays and columns are answered with a numpy array of
-    /// bools (a list, where there is no numpy), everything else with a list.
+    /// Calls contains for each item. `items` is as for add_many. For arrays and columns, the result is a
+    /// numpy array of bools (a list if numpy is not installed); for other iterables, it is a list.
     ///
     /// >>> from lately import Filter
     /// >>> seen = Filter(window=1000, false_positive_rate=1e-6)
@@ -174,8 +175,8 @@ impl BaseFilter {
         self.many(Operation::Contains, items, now)
     }
 
-    /// check_and_add for each of many items, in order; a repeat among them is seen. Items are as for add_many, answers as for
-    /// contains_many.
+    /// Calls check_and_add for each item, in order; a repeat within the call counts as seen. `items` is as
+    /// for add_many, the result as for contains_many.
     ///
     /// >>> import numpy
     /// >>> from lately import Filter
@@ -194,7 +195,8 @@ impl BaseFilter {
         self.many(Operation::CheckAndAdd, items, now)
     }
 
-    /// check_or_add for each of many items, in order. Items are as for add_many, answers as for contains_many.
+    /// Calls check_or_add for each item, in order. `items` is as for add_many, the result as for
+    /// contains_many.
     ///
     /// >>> from lately import Filter
     /// >>> seen = Filter(window=1000, false_positive_rate=1e-6)
@@ -209,8 +211,8 @@ impl BaseFilter {
         self.many(Operation::CheckOrAdd, items, now)
     }
 
-    /// How long ago the item was last added, as an AgeRange, or None if the filter does not know it. Ages are known to a
-    /// generation.
+    /// Returns how long ago the item was last added, as an AgeRange, to the precision of a generation.
+    /// Returns None if the filter does not contain the item.
     ///
     /// >>> from lately import Filter
     /// >>> seen = Filter(window=1000, false_positive_rate=1e-6)
@@ -226,8 +228,8 @@ impl BaseFilter {
         age.map(|age| report::age_range(item.py(), &age)).transpose()
     }
 
-    /// Tells a time window the time: an aware datetime, or milliseconds of a clock of yours. Time does not run backwards: an
-    /// earlier time counts as the latest told.
+    /// Sets the time of a time window: a datetime with a time zone, or milliseconds of your own clock. Time
+    /// never runs backwards: an earlier time counts as the latest time given so far.
     ///
     /// >>> from datetime import datetime, timedelta, timezone
     /// >>> from lately import Filter
@@ -246,8 +248,9 @@ impl BaseFilter {
         Ok(())
     }
 
-    /// How many of the newest inserts are certain to be reported. For a count window: what was asked for, rounded up to whole
-    /// generations. For a time window: what the generations now in the window have brought.
+    /// How many of the newest inserts are certain to be reported. For a count window: the requested window,
+    /// rounded up to whole generations. For a time window: the number of inserts in the generations that are
+    /// now in the window.
     ///
     /// >>> from lately import Filter
     /// >>> Filter(window=1000, false_positive_rate=1e-6).guaranteed_window >= 1000
@@ -257,16 +260,18 @@ impl BaseFilter {
         py.detach(|| self.state.guaranteed_window())
     }
 
-    /// For a time window: what was added less than this timedelta ago is certain to be reported. None for a count window.
+    /// For a time window: items added less than this timedelta ago are certain to be reported. None for a
+    /// count window.
     #[getter]
     fn guaranteed_span<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let span = py.detach(|| self.state.guaranteed_span());
-        // Whole milliseconds may be a little more than the longest timedelta, which is then no less certain.
+        // In whole milliseconds, the span may be a little longer than the longest timedelta. The longest
+        // timedelta is then guaranteed as well.
         let longest = || py.get_type::<PyDelta>().getattr("max");
         span.map(|span| span.into_pyobject(py).map(Bound::into_any).or_else(|_| longest())).transpose()
     }
 
-    /// The shape in force and what the exact model predicts of it, as a Plan.
+    /// Returns the filter's shape and the predictions of the exact model, as a Plan.
     ///
     /// >>> from lately import Filter
     /// >>> Filter(window=1_000_000, false_positive_rate=1e-4).plan().memory_bytes
@@ -275,7 +280,7 @@ impl BaseFilter {
         report::plan(py, self.cached_plan(py))
     }
 
-    /// What the filter has been through and what its bits say now, as Statistics. Reads all of its memory.
+    /// Returns counters, and estimates from the current bits, as Statistics. Reads all memory of the filter.
     ///
     /// >>> from lately import Filter
     /// >>> seen = Filter(window=1000, false_positive_rate=1e-6)
@@ -287,8 +292,8 @@ impl BaseFilter {
         report::statistics(py, &statistics)
     }
 
-    /// Saves a snapshot, for load here, for the command `lately`, and for everything else that reads the format. Whatever
-    /// happens, the file then holds the old snapshot or the new one, whole.
+    /// Saves a snapshot to a file. load opens it, and so do the command `lately` and every other reader of
+    /// the format. Even after a failure, the file holds a complete snapshot: the old one or the new one.
     ///
     /// >>> import os, tempfile
     /// >>> from lately import Filter
@@ -302,7 +307,7 @@ impl BaseFilter {
         py.detach(|| self.state.save(&path)).map_err(errors::snapshot)
     }
 
-    /// The filter as a snapshot, for from_bytes on any machine.
+    /// Returns the filter as a snapshot, for from_bytes on any machine.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         self.state.to_bytes(py)
     }

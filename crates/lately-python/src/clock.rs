@@ -1,4 +1,4 @@
-//! What time it is for a filter: what the caller says, or the system's clock.
+//! The time of a filter: given by the caller, or read from the system clock.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -7,9 +7,9 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDateTime, PyInt, PyTzInfo};
 
-/// Who tells the time of a time window. The core never reads a clock; here, where nobody tells the time, the system's is
-/// read. Once a caller has told it, the window is on the caller's clock: a stream of last year's events must not be thrown
-/// out because one call left out its time.
+/// The clock of a time window. The core never reads a clock; this type reads the system clock until a caller
+/// gives a time. From then on the window uses the caller's clock: one call without a time must not expire a
+/// stream of last year's events.
 pub(crate) struct Clock {
     timed: bool,
     told: AtomicBool,
@@ -20,24 +20,25 @@ impl Clock {
         Self { timed, told: AtomicBool::new(told) }
     }
 
-    /// Whether a caller has told the time.
+    /// Returns true if a caller has given a time.
     pub(crate) fn told(&self) -> bool {
         self.told.load(Ordering::Relaxed)
     }
 
-    /// As new: nobody has told the time yet.
+    /// Resets to a state in which no caller has given a time.
     pub(crate) fn forget(&self) {
         self.told.store(false, Ordering::Relaxed);
     }
 
-    /// The time to tell the filter.
+    /// Returns the time of a call with this `now`.
     #[inline]
     pub(crate) fn read(&self, now: Option<&Bound<'_, PyAny>>) -> PyResult<Now> {
         match now {
             None if !self.timed || self.told() => Ok(Now::Unchanged),
             None => Ok(Now::System),
             Some(_) if !self.timed => Err(PyValueError::new_err(
-                "a count window has no clock: leave out the time, or build the filter with within=timedelta and capacity",
+                "now was given, but a count window has no clock: leave it out, or build the filter with \
+                 within=timedelta and capacity=inserts",
             )),
             Some(now) => {
                 let now_ms = millis(now)?;
@@ -51,11 +52,11 @@ impl Clock {
 /// The time of a call.
 #[derive(Clone, Copy)]
 pub(crate) enum Now {
-    /// None is told.
+    /// The filter's time stays the same.
     Unchanged,
     Told(u64),
-    /// What the system's clock shows when it is the call's turn: had it been read before, a call that had to wait would
-    /// count as a step of the clock backwards.
+    /// The system clock, read when it is the call's turn. If it were read earlier, a call that had to wait
+    /// would count as a backward step of the clock.
     System,
 }
 
@@ -78,12 +79,12 @@ fn whole_millis(since_epoch: Duration) -> u64 {
     u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Milliseconds since 1970 (or of whatever clock the caller owns), or an aware datetime.
+/// Converts an aware datetime to milliseconds since 1970; an int is already in milliseconds, of any clock.
 fn millis(now: &Bound<'_, PyAny>) -> PyResult<u64> {
     if let Ok(time) = now.cast::<PyDateTime>() {
         if time.call_method0("utcoffset")?.is_none() {
             return Err(PyValueError::new_err(format!(
-                "{} has no time zone, so it could mean many moments: add tzinfo, for example \
+                "now = {} has no time zone and is ambiguous: add a time zone, for example with \
                  .replace(tzinfo=timezone.utc) or .astimezone()",
                 time.repr()?
             )));
@@ -92,17 +93,17 @@ fn millis(now: &Bound<'_, PyAny>) -> PyResult<u64> {
         let epoch = PyDateTime::new(now.py(), 1970, 1, 1, 0, 0, 0, 0, Some(&utc))?;
         return time.sub(epoch)?.extract().map(whole_millis).map_err(|_| {
             PyValueError::new_err(format!(
-                "{time} is before 1970: tell times from then on, or your own count of ms"
+                "now = {time} is before 1970: give a later datetime, or milliseconds of your own clock as an int"
             ))
         });
     }
     if now.is_instance_of::<PyInt>() && !now.is_instance_of::<PyBool>() {
         return now.extract().map_err(|_| {
-            PyValueError::new_err(format!("a time of {now} ms cannot be told: give 0 to {} ms", u64::MAX))
+            PyValueError::new_err(format!("now = {now} ms is not possible: give 0 to {} ms", u64::MAX))
         });
     }
     Err(PyTypeError::new_err(format!(
-        "a time of type {} cannot be told: give a datetime with a time zone, or whole milliseconds as an int, for example \
+        "now cannot be of type {}: give a datetime with a time zone, or whole milliseconds as an int, for example \
          time.time_ns() // 1_000_000",
         now.get_type().fully_qualified_name()?
     )))

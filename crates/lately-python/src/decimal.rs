@@ -1,6 +1,7 @@
-//! Integers as decimal text, twice as fast as by pairs of digits: a column of numbers spends most of its time here.
+//! Integers as decimal text, four digits at a time. This is twice as fast as two digits at a time; columns of
+//! integers spend most of their time here.
 
-/// Room for the longest text and its sign, with the digits at the end.
+/// Space for the longest text and its sign. The digits are at the end.
 const ROOM: usize = 24;
 
 /// All groups of four digits.
@@ -19,7 +20,7 @@ static FOUR_DIGITS: [[u8; 4]; 10_000] = {
     groups
 };
 
-/// The least number with more than t digits, by t; no number has less than one.
+/// Entry t is the smallest number with more than t digits. Entry 0 is 0: every number has at least one digit.
 const POWERS: [u64; 20] = {
     let mut powers = [0; 20];
     let mut t = 1;
@@ -44,7 +45,7 @@ impl Decimal {
 
     #[inline]
     pub(crate) fn new(is_negative: bool, magnitude: u64) -> Self {
-        // 4 + 8 + 8 digits, so that no step waits for more than two others.
+        // Split into 4 + 8 + 8 digits, so that no step depends on more than two others.
         let top = magnitude / 10_000_000_000_000_000;
         let rest = magnitude - top * 10_000_000_000_000_000;
         let middle = (rest / 100_000_000) as u32;

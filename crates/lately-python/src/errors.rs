@@ -1,4 +1,5 @@
-//! Errors of the core as exceptions, in its words, except where those are words of Rust.
+//! Converts errors of the core to exceptions. Some messages that name Rust methods are replaced by messages
+//! that name keywords.
 
 use pyo3::create_exception;
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyValueError};
@@ -8,13 +9,13 @@ create_exception!(
     lately,
     ConfigError,
     PyValueError,
-    "A filter that cannot be built as asked. The message names the value, the limit and the remedy."
+    "Raised if a filter cannot be built as requested. The message names the value, the limit and the remedy."
 );
 create_exception!(
     lately,
     SnapshotError,
     PyValueError,
-    "Bytes, or a file, that are not one whole snapshot of this format."
+    "Raised if bytes or a file are not exactly one valid snapshot that this version can read."
 );
 
 pub(crate) fn config(error: lately::ConfigError) -> PyErr {
@@ -30,8 +31,8 @@ pub(crate) fn config(error: lately::ConfigError) -> PyErr {
                 .into()
         }
         lately::ConfigError::OverloadWithoutTime => {
-            "an overload policy was given for a count window, which cannot be overloaded: leave it out, or ask for \
-             within=timedelta and capacity=inserts"
+            "an overload policy was given for a count window, which cannot be overloaded: leave it out, or build a \
+             time window with within=timedelta and capacity=inserts"
                 .into()
         }
         other => other.to_string(),
@@ -40,18 +41,18 @@ pub(crate) fn config(error: lately::ConfigError) -> PyErr {
 
 pub(crate) fn snapshot(error: lately::SnapshotError) -> PyErr {
     match error {
-        // With its number Python finds the subclass: FileNotFoundError and the like.
+        // From the error number, Python chooses the subclass, for example FileNotFoundError.
         lately::SnapshotError::Io { path, source } => match source.raw_os_error() {
             Some(number) => PyOSError::new_err((number, describe(&source), path)),
             None => PyOSError::new_err(format!("{path}: {source}")),
         },
-        // The snapshot is not at fault.
+        // The snapshot is valid, so this is not a SnapshotError.
         lately::SnapshotError::Allocation { .. } => PyMemoryError::new_err(error.to_string()),
         other => SnapshotError::new_err(other.to_string()),
     }
 }
 
-/// Memory that could not be had. Rust's own way would be to end the process, and with it all that Python holds.
+/// A failed allocation. By default Rust would abort the process, and the Python program would lose its data.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum NoMemory {
     ForFilter { bytes: u64 },
@@ -68,24 +69,24 @@ impl From<NoMemory> for PyErr {
     fn from(error: NoMemory) -> Self {
         PyMemoryError::new_err(match error {
             NoMemory::ForFilter { bytes } => format!(
-                "{bytes} bytes for another filter cannot be allocated here: let go of one that is not needed; to keep a Filter, \
-                 save it, which takes no copy"
+                "cannot allocate {bytes} bytes for another filter: free a filter that you no longer need; to store a \
+                 Filter, call save(), which makes no copy"
             ),
             NoMemory::ForItems { bytes } => {
-                format!("{bytes} bytes for these items cannot be allocated here: pass them in smaller parts")
+                format!("cannot allocate {bytes} bytes for these items: pass them in smaller parts")
             }
         })
     }
 }
 
-/// An empty vector with room for something of each of so many items.
+/// Returns an empty vector with capacity for `count` elements.
 pub(crate) fn room_for_items<T>(count: usize) -> Result<Vec<T>, NoMemory> {
     let mut room = Vec::new();
     room.try_reserve_exact(count).map_err(|_| NoMemory::for_items::<T>(count))?;
     Ok(room)
 }
 
-/// What the system said, without the number that Python adds itself.
+/// The system's error text without the error number, which Python adds itself.
 fn describe(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()

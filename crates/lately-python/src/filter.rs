@@ -1,4 +1,4 @@
-//! The classes that users build: `Filter` and `SharedFilter`.
+//! The classes that users instantiate: `Filter` and `SharedFilter`.
 
 use std::path::PathBuf;
 
@@ -12,20 +12,24 @@ use crate::state::Shared;
 
 /// A sliding-window Bloom filter: answers "have I seen this lately?" in fixed memory.
 ///
-/// Any of the last `window` inserts is reported, always; an item never added, at most at the rate asked for. Threads may share
-/// it, one at a time; see SharedFilter.
+/// The filter always reports any of the last `window` inserts. It reports an item that was never added at
+/// most at the requested rate. Several threads may use it; their calls run one at a time (see SharedFilter).
 ///
-/// window: never forget so many of the newest inserts.
-/// within, capacity: instead of window, never forget the inserts of the last timedelta; and the most inserts expected in one.
-/// false_positive_rate: how often an item never added may be reported, at the worst moment.
-/// max_slack: how many items that have left the window may still be reported, as a share of it; aims at 0.2.
-/// layout: "slices", "blocks" or "rows"; the planner chooses otherwise.
+/// window: how many of the newest inserts are never forgotten.
+/// within, capacity: instead of window: the timedelta whose inserts are never forgotten, and the largest
+///     number of inserts expected in it.
+/// false_positive_rate: how often an item that was never added may be reported, at the worst moment.
+/// max_slack: how many items that have left the window may still be reported, as a fraction of the window. By
+///     default the planner aims at 0.2.
+/// layout: "slices", "blocks" or "rows". By default the planner chooses.
 /// prefer: "speed" (the default) or "memory".
-/// max_memory: at most so many bytes. Without a rate or a window, it gives the best that fits.
-/// shape: only this (k, l).
-/// overload: what a time window keeps when more comes than its capacity: "keep_window" (the default) or "keep_rate".
-/// seed: of the hash; 0 by default. Filters that exchange snapshots must agree on it.
-/// key: 16 secret bytes, where senders are hostile: SipHash takes the place of XXH3.
+/// max_memory: the maximum number of bytes. If the rate or the window is left out, the planner takes the best
+///     that fits.
+/// shape: use only this (k, l).
+/// overload: what a time window keeps if more inserts arrive than its capacity: "keep_window" (the default)
+///     or "keep_rate".
+/// seed: the seed of the hash; 0 by default. Filters that exchange snapshots must use the same seed.
+/// key: 16 secret bytes, for streams with hostile senders. The hash is then SipHash instead of XXH3.
 ///
 /// >>> from lately import Filter
 /// >>> seen = Filter(window=1_000_000, false_positive_rate=1e-4)
@@ -50,14 +54,15 @@ impl Filter {
         Ok(Self::initializer(filter, false))
     }
 
-    /// The filter that was saved to a file, here or by the command `lately`; it goes on exactly where it was.
+    /// Loads a filter from a file that save or the command `lately` has written. It continues exactly in the
+    /// saved state.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Py<Self>> {
         let filter = py.detach(|| lately::Filter::load(path)).map_err(errors::snapshot)?;
         Py::new(py, Self::initializer(filter, false))
     }
 
-    /// The filter that to_bytes was called on.
+    /// Restores a filter from the result of to_bytes.
     ///
     /// >>> from lately import Filter
     /// >>> seen = Filter(window=1000, false_positive_rate=1e-6)
@@ -71,7 +76,7 @@ impl Filter {
         Py::new(py, Self::initializer(filter, false))
     }
 
-    /// Forgets everything; the filter is as new, its clock unset.
+    /// Forgets everything. The filter is then like a new one, with its clock unset.
     fn clear(slf: PyRef<'_, Self>) {
         let py = slf.py();
         let base = slf.into_super();
@@ -87,10 +92,12 @@ impl Filter {
     }
 }
 
-/// A filter for threads to share: bulk calls of several threads run at the same time, without a lock around the filter.
+/// A filter that threads share: bulk calls of several threads run at the same time, without a lock around the
+/// filter.
 ///
-/// It takes the keywords of Filter, and its snapshots are those of a Filter. Of threads that bring the same new item at the
-/// same time, exactly one is told that it is new (in the layout "rows", the default for most promises).
+/// It takes the keywords of Filter, and its snapshots have the same format. If several threads check and add
+/// the same new item at the same time, exactly one of them is told that it is new (with the layout "rows",
+/// the default for most promises).
 ///
 /// >>> from concurrent.futures import ThreadPoolExecutor
 /// >>> from lately import SharedFilter
@@ -115,14 +122,15 @@ impl SharedFilter {
         Ok(Self::initializer(shared, false))
     }
 
-    /// The filter that was saved to a file, here or by the command `lately`; it goes on exactly where it was.
+    /// Loads a filter from a file that save or the command `lately` has written. It continues exactly in the
+    /// saved state.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Py<Self>> {
         let filter = py.detach(|| lately::Filter::load(path)).map_err(errors::snapshot)?;
         Self::of(py, filter, false)
     }
 
-    /// The filter that to_bytes was called on.
+    /// Restores a filter from the result of to_bytes.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, snapshot: &Bound<'_, PyBytes>) -> PyResult<Py<Self>> {
         let bytes = snapshot.as_bytes();
@@ -130,7 +138,7 @@ impl SharedFilter {
         Self::of(py, filter, false)
     }
 
-    /// A Filter in the state this one is in: every insert that has returned before the call is in it.
+    /// Returns a Filter with the same state. It contains every insert that returned before the call.
     fn snapshot(slf: PyRef<'_, Self>) -> PyResult<Py<Filter>> {
         let py = slf.py();
         let base = slf.into_super();
@@ -145,7 +153,8 @@ impl SharedFilter {
         PyClassInitializer::from(BaseFilter::shared(shared, told)).add_subclass(Self)
     }
 
-    /// Shares a filter that could be built. If there is no memory to, its promise is not at fault.
+    /// Converts an existing filter. Only the allocation can fail, because the promise is known to be
+    /// possible.
     fn of(py: Python<'_>, filter: lately::Filter, told: bool) -> PyResult<Py<Self>> {
         let bytes = filter.memory_bytes();
         let shared = py.detach(|| Shared::new(filter)).map_err(|_| NoMemory::ForFilter { bytes })?;
@@ -153,7 +162,7 @@ impl SharedFilter {
     }
 }
 
-/// A filter of the core's as an object of the class that it had.
+/// Wraps a filter of the core in an object of the class it had.
 pub(crate) fn object(
     py: Python<'_>,
     filter: lately::Filter,
@@ -167,7 +176,7 @@ pub(crate) fn object(
     }
 }
 
-/// What pickle calls.
+/// Restores a pickled filter; pickle calls this.
 #[pyfunction]
 #[pyo3(name = "_restore")]
 pub(crate) fn restore(

@@ -1,10 +1,10 @@
-//! One item of Python's: its bytes, and their hash.
+//! One item as a Python object: its bytes, and their hash.
 //!
-//! | item | its bytes |
+//! | Python type | bytes of the item |
 //! |---|---|
-//! | `str` | UTF-8 |
-//! | `bytes`, `bytearray`, `memoryview` | themselves |
-//! | `int`, and what is one (`__index__`) | its decimal text: `17` is `"17"`, as in a line that the command reads |
+//! | `str` | its UTF-8 encoding |
+//! | `bytes`, `bytearray`, `memoryview` | its bytes |
+//! | `int`, or any type with `__index__` | its decimal text: `17` is `"17"`, like a line that the command reads |
 
 use lately::HashFunction;
 use pyo3::exceptions::PyTypeError;
@@ -14,11 +14,11 @@ use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyMemoryView, PyString};
 
 use crate::decimal::Decimal;
 
-/// The bytes that an item is: what is hashed here, in the command `lately` and in the module for Redis.
+/// Returns the bytes of an item. The filters, the command `lately` and the Redis module hash these bytes.
 ///
 /// >>> from lately import item_bytes
-/// >>> item_bytes("\u00fc"), item_bytes(17), item_bytes(b"as it is")
-/// (b'\xc3\xbc', b'17', b'as it is')
+/// >>> item_bytes("\u00fc"), item_bytes(17), item_bytes(b"bytes")
+/// (b'\xc3\xbc', b'17', b'bytes')
 #[pyfunction]
 pub(crate) fn item_bytes<'py>(item: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
     with_bytes(item, |bytes| PyBytes::new(item.py(), bytes))
@@ -58,14 +58,15 @@ fn with_other<R>(item: &Bound<'_, PyAny>, take: impl FnOnce(&[u8]) -> R) -> PyRe
     }
 }
 
-/// numpy's integers and their like, but none of the booleans.
+/// Converts integers of numpy and similar types; returns `None` for booleans and for types that are not
+/// integers.
 fn as_integer<'py>(item: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyInt>>> {
     let name = item.get_type().name()?;
     if item.is_instance_of::<PyBool>() || name == "bool" || name == "bool_" {
         return Ok(None);
     }
-    // SAFETY: the item is a live object and the interpreter is attached; the result is a new reference, or null with an
-    // exception set.
+    // SAFETY: the item is a live object and the interpreter is attached; the result is a new reference, or
+    // null with an exception set.
     let index = unsafe { Bound::from_owned_ptr_or_err(item.py(), ffi::PyNumber_Index(item.as_ptr())) };
     match index {
         Ok(index) => Ok(Some(index.cast_into()?)),
@@ -76,13 +77,15 @@ fn as_integer<'py>(item: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyInt
 
 fn with_decimal<R>(number: &Bound<'_, PyInt>, take: impl FnOnce(&[u8]) -> R) -> PyResult<R> {
     let mut overflow = 0;
-    // SAFETY: the object is an int and the interpreter is attached; an int raises nothing here, it overflows.
+    // SAFETY: the object is an int and the interpreter is attached; for an int this call cannot raise, it
+    // only reports overflow.
     let small = unsafe { ffi::PyLong_AsLongLongAndOverflow(number.as_ptr(), &raw mut overflow) };
     if overflow == 0 {
         return Ok(take(Decimal::new(small < 0, small.unsigned_abs()).text()));
     }
-    // SAFETY: as above; the result is a new reference to a str, or null with an exception set (too many digits for Python).
-    // A subclass that prints itself differently is not asked.
+    // SAFETY: as above; the result is a new reference to a str, or null with an exception set (too many
+    // digits for Python). `PyNumber_ToBase` ignores the
+    // `__str__` of subclasses.
     let text =
         unsafe { Bound::from_owned_ptr_or_err(number.py(), ffi::PyNumber_ToBase(number.as_ptr(), 10)) }?;
     Ok(take(text.cast::<PyString>()?.to_str()?.as_bytes()))
@@ -91,17 +94,19 @@ fn with_decimal<R>(number: &Bound<'_, PyInt>, take: impl FnOnce(&[u8]) -> R) -> 
 fn refusal(item: &Bound<'_, PyAny>) -> PyResult<PyErr> {
     let kind = item.get_type();
     let remedy = match kind.name()?.to_string().as_str() {
-        "bool" | "bool_" => "is it the text \"True\" or the number 1? pass str(item) or int(item)",
-        "NoneType" => "nothing is no item: leave it out, or pass a text of your own for it",
+        "bool" | "bool_" => "it could mean the text \"True\" or the number 1; pass str(item) or int(item)",
+        "NoneType" => "leave it out, or pass a text of your choice for it",
         "float" | "float64" | "float32" | "float16" | "Decimal" | "Fraction" => {
-            "pass the text that identifies it, for example repr(item), or int(item) if it is whole"
+            "pass the text that identifies it, for example repr(item), or int(item) if it is a whole number"
         }
         "tuple" | "list" | "dict" | "set" | "frozenset" | "ndarray" | "Series" => {
-            "pass its parts as one text, for example \"\\x1f\".join(parts); for many items at once, call the method that \
-             ends in _many"
+            "join its parts into one text, for example \"\\x1f\".join(parts); to pass many items, call the method whose \
+             name ends in _many"
         }
         _ => "pass a str, bytes or int that identifies it, for example str(item)",
     };
     let name = kind.fully_qualified_name()?;
-    Ok(PyTypeError::new_err(format!("an item is a str, bytes-like or an int, not {name}: {remedy}")))
+    Ok(PyTypeError::new_err(format!(
+        "an item must be a str, bytes, bytearray, memoryview or int, not {name}: {remedy}"
+    )))
 }

@@ -1,12 +1,13 @@
-//! The native part of the Python package `lately`: items, arrays and columns become hashes here, and answers become Python.
+//! The native part of the Python package `lately`. It converts items, arrays and columns to hashes, and
+//! answers to Python objects.
 //!
-//! `python/lately` is the package around it; docs/python.md describes both for users.
+//! `python/lately` is the package around it. docs/python.md describes both for users.
 
+// For the C interfaces of Python and Arrow; each block says why it is sound.
 #![allow(unsafe_code)]
-// Python's and Arrow's C interfaces; each block says why it is sound.
-// What these arguments hold is decided by PyO3, not here.
+// PyO3 decides the types of these arguments.
 #![allow(clippy::needless_pass_by_value)]
-// The documentation of what Python sees is Python's: docstrings, not Markdown.
+// Doc comments of Python classes and functions become docstrings, which are not Markdown.
 #![allow(clippy::doc_markdown, clippy::doc_link_with_quotes)]
 
 mod answers;

@@ -1,4 +1,4 @@
-//! What can be done with items, for a filter of one's own and for one that threads share.
+//! Operations on items, for `Filter` and for `SharedFilter`.
 
 use lately::{Filter, SharedFilter};
 
@@ -10,10 +10,11 @@ pub(crate) enum Operation {
     CheckOrAdd,
 }
 
-/// The core's two filters have the same words, but no trait: one needs `&mut`, the other does not.
+/// The two filters of the core have the same methods but no common trait: one needs `&mut`, the other does
+/// not.
 macro_rules! operations {
     ($filter:ty, $one:ident, $many:ident) => {
-        /// Whether the item was seen lately; `false` from an operation that does not ask.
+        /// Returns true if the item was seen lately; always false for an operation that does not query.
         #[inline]
         pub(crate) fn $one(self, filter: $filter, hash: u64) -> bool {
             match self {
@@ -27,7 +28,7 @@ macro_rules! operations {
             }
         }
 
-        /// The same for each hash, answered in its place. An operation that does not ask leaves `seen` alone.
+        /// The same for each hash; writes the answers to `seen`, unless the operation does not query.
         pub(crate) fn $many(self, filter: $filter, hashes: &[u64], seen: &mut [bool]) {
             match self {
                 Self::Add => filter.insert_hash_batch(hashes),

@@ -1,4 +1,4 @@
-//! What a filter is asked to promise, in keywords.
+//! The promise of a filter, given as keywords.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use pyo3::types::{PyBool, PyBytes, PyDelta, PyDict, PyFloat, PyInt, PyList, PySt
 use crate::errors::{self, ConfigError};
 use crate::report;
 
-/// The filters that would keep a promise, best first, without building any.
+/// Returns the plans of filters that keep a promise, best first, without building a filter.
 ///
-/// Takes the keywords of Filter. The first plan is the one that Filter would build; then come, by memory, the best of each
-/// other layout and k.
+/// Takes the keywords of Filter, except seed and key. Filter builds the first plan. The other plans are the
+/// best of each other layout and k, ordered by memory.
 ///
 /// >>> from lately import plan
 /// >>> best, *others = plan(window=1_000_000, false_positive_rate=1e-4)
@@ -33,7 +33,9 @@ pub(crate) fn plan<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let promise = Promise::read("plan", promise)?;
     if promise.hash_function.is_some() {
-        return Err(PyTypeError::new_err("plan() takes no seed and no key: a plan is the same with any"));
+        return Err(PyTypeError::new_err(
+            "plan() takes no seed and no key: leave them out, a plan does not depend on them",
+        ));
     }
     let plans = py.detach(|| promise.builder.plans()).map_err(errors::config)?;
     PyList::new(py, plans.iter().map(|plan| report::plan(py, plan)).collect::<PyResult<Vec<_>>>()?)
@@ -45,7 +47,7 @@ pub(crate) struct Promise {
 }
 
 impl Promise {
-    /// The keywords of a call to `function`.
+    /// Reads the keywords of a call to `function`.
     pub(crate) fn read(function: &str, keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let mut builder = lately::Filter::builder();
         let (mut window, mut span, mut capacity, mut hash_function) = (None, None, None, None);
@@ -97,7 +99,7 @@ impl Promise {
                     };
                     if hash_function.replace(another).is_some() {
                         return Err(refused(
-                            "seed and key were both given: a seed is for the default hash, a key for SipHash; leave out one",
+                            "seed and key were both given: a seed is for the default hash, a key for SipHash; give only one",
                         ));
                     }
                 }
@@ -106,17 +108,17 @@ impl Promise {
         builder = match (window, span, capacity) {
             (Some(_), Some(_), _) => {
                 return Err(refused(
-                    "window and within were both given: ask for the last so many inserts, or for the last span of time",
+                    "window and within were both given: give window (inserts), or within and capacity (a span of time)",
                 ));
             }
             (_, Some(_), None) => {
                 return Err(refused(
-                    "within needs capacity: the most inserts that you expect in one such span",
+                    "within needs capacity: give the largest number of inserts that you expect in that time",
                 ));
             }
             (_, None, Some(_)) => {
                 return Err(refused(
-                    "capacity was given without within: a count window's room is its window; leave it out",
+                    "capacity was given without within: leave it out for a count window, or give within for a time window",
                 ));
             }
             (_, Some(span), Some(capacity)) => builder.time_window(span, capacity),
@@ -126,7 +128,7 @@ impl Promise {
         Ok(Self { builder, hash_function })
     }
 
-    /// Plans and allocates, which may take a while: without the interpreter.
+    /// Plans and allocates the filter with the GIL released, because this may take a while.
     pub(crate) fn build(&self, py: Python<'_>) -> PyResult<lately::Filter> {
         let builder = self.builder.clone().hash_function(self.hash_function.unwrap_or_default());
         py.detach(|| builder.build()).map_err(errors::config)
@@ -137,7 +139,7 @@ fn refused(message: impl Into<String>) -> PyErr {
     ConfigError::new_err(message.into())
 }
 
-/// The value of a keyword, as whatever it has to be.
+/// The value of a keyword, with a method for each type that a keyword may have.
 struct Value<'a, 'py> {
     name: &'a str,
     value: &'a Bound<'py, PyAny>,
@@ -154,7 +156,7 @@ impl Value<'_, '_> {
         refused(format!("{} = {} is not possible: {limits}", self.name, self.value))
     }
 
-    /// A whole number; numpy's will do.
+    /// A whole number, of Python or of numpy.
     fn integer<T: for<'p> FromPyObject<'p, 'p>>(&self, limits: impl Display) -> PyResult<T> {
         let is_float = self.value.is_instance_of::<PyFloat>();
         if is_float || self.value.is_instance_of::<PyBool>() {
@@ -180,7 +182,7 @@ impl Value<'_, '_> {
         if !self.value.is_instance_of::<PyDelta>() {
             return Err(self.wrong_type("give a timedelta, for example timedelta(minutes=10)"));
         }
-        self.value.extract().map_err(|_| self.out_of_range("a span of time is more than nothing"))
+        self.value.extract().map_err(|_| self.out_of_range("give a positive timedelta"))
     }
 
     fn word<T: Copy>(&self, words: &[(&str, T)]) -> PyResult<T> {
@@ -218,7 +220,7 @@ impl Value<'_, '_> {
         let bytes = self.value.cast::<PyBytes>().map_err(|_| {
             self.wrong_type("give 16 secret bytes, for example secrets.token_bytes(16), and keep them")
         })?;
-        // The key itself is never shown.
+        // The message never shows the key itself.
         bytes.as_bytes().try_into().map_err(|_| {
             refused(format!("a key of {} bytes is not possible: give exactly 16", bytes.as_bytes().len()))
         })

@@ -1,4 +1,4 @@
-//! Plans, statistics and ages as the package's dataclasses.
+//! Converts plans, statistics and ages to the dataclasses of the package.
 
 use std::ops::RangeInclusive;
 
@@ -7,7 +7,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyRange, PyTuple};
 
-/// A dictionary of fields.
+/// Builds a dictionary of fields.
 macro_rules! fields {
     ($py:expr, { $($name:ident: $value:expr,)+ }) => {{
         let fields = PyDict::new($py);
@@ -16,7 +16,7 @@ macro_rules! fields {
     }};
 }
 
-/// An instance of one of the classes in `lately/_report.py`.
+/// Builds an instance of a class in `lately/_report.py`.
 fn instance<'py>(py: Python<'py>, class: &str, fields: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>> {
     py.import(intern!(py, "lately._report"))?.getattr(class)?.call((), Some(fields))
 }
@@ -69,7 +69,7 @@ pub(crate) fn age_range<'py>(py: Python<'py>, age: &AgeRange) -> PyResult<Bound<
     instance(py, "AgeRange", &fields)
 }
 
-/// Both ends belong to the core's ranges, only the first to Python's.
+/// The core's ranges include their end, Python's do not.
 fn range<'py>(py: Python<'py>, ends: &RangeInclusive<u64>) -> PyResult<Bound<'py, PyAny>> {
     py.get_type::<PyRange>().call1((*ends.start(), u128::from(*ends.end()) + 1))
 }

@@ -1,4 +1,4 @@
-//! A window spread over shards: which one an item belongs to, and what each has to keep.
+//! A window that is spread over shards: the shard of an item, and the window of each shard.
 
 use lately::MAX_WINDOW;
 use pyo3::exceptions::PyValueError;
@@ -7,12 +7,14 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::item;
 
-/// Another hash than the one filters use, or the items of one shard would lie close together in its filter.
+/// This hash must differ from the hash of the filters; otherwise the items of one shard would be close
+/// together in its filter.
 const SHARD_SEED: u64 = 0x6c61_7465_6c79;
 
-/// The shard an item belongs to, from 0 to shards - 1. The same on every machine and in every version.
+/// Returns the shard of an item, from 0 to shards - 1. It is the same on every machine and in every version.
 ///
-/// It is floor(h * shards / 2**64), where h is the XXH3-64 of the item's bytes with the seed 0x6c6174656c79.
+/// The shard is floor(h * shards / 2**64), where h is the XXH3-64 of the item's bytes with the seed
+/// 0x6c6174656c79.
 ///
 /// >>> from lately import shard_of
 /// >>> shard_of("order-17", 8) == shard_of(b"order-17", 8)
@@ -24,12 +26,13 @@ const SHARD_SEED: u64 = 0x6c61_7465_6c79;
 pub(crate) fn shard_of(item: &Bound<'_, PyAny>, shards: &Bound<'_, PyAny>) -> PyResult<u32> {
     let shards = shard_count(shards)?;
     let hash = item::with_bytes(item, |bytes| xxh3_64_with_seed(bytes, SHARD_SEED))?;
-    // Below `shards`, so it fits.
+    // The result is below `shards`, so it fits.
     Ok(((u128::from(hash) * u128::from(shards)) >> 64) as u32)
 }
 
-/// The window that each of many filters needs so that together they keep `window`, when shard_of picks the filter: with
-/// probability 1 - 1e-12 none of them is sent more than this of any given `window` different items.
+/// Returns the window that each shard needs so that together they keep `window`, if shard_of assigns the
+/// items. With probability 1 - 1e-12, no shard receives more than this many of any given `window` distinct
+/// items.
 ///
 /// >>> from lately import shard_window
 /// >>> shard_window(1_000_000, 8)
@@ -40,10 +43,10 @@ pub(crate) fn shard_window(window: u64, shards: &Bound<'_, PyAny>) -> PyResult<u
     let count = shard_count(shards)?;
     if window > MAX_WINDOW {
         return Err(PyValueError::new_err(format!(
-            "a window of {window} is not possible: the largest is {MAX_WINDOW}; ask for less"
+            "window = {window} is not possible: give at most {MAX_WINDOW}"
         )));
     }
-    // Takes a while for some windows.
+    // This takes a while for some windows.
     Ok(shards.py().detach(|| lately::shard_window(window, count)))
 }
 

@@ -1,4 +1,4 @@
-//! A filter of the core's, of one's own or shared, as the interpreter's threads use it.
+//! A filter of the core, exclusive or shared, as used by the threads of the interpreter.
 
 use std::convert::Infallible;
 use std::mem;
@@ -16,18 +16,20 @@ use crate::errors::NoMemory;
 use crate::items::Items;
 use crate::operation::Operation;
 
-/// Boxed, because the core's filters hold tables for SIMD, and Python's own memory is not aligned for them.
+/// Boxed, because the core's filters contain SIMD tables, and memory allocated by Python is not aligned for
+/// them.
 pub(crate) enum State {
-    /// Calls of several threads go through one after the other.
+    /// Calls of several threads run one at a time.
     Own(Box<Mutex<Filter>>),
     Shared(Box<Shared>),
 }
 
 pub(crate) struct Shared {
     filter: SharedFilter,
-    /// Of a filter of one's own in this state.
+    /// Memory of a `Filter` with this state.
     memory_bytes: u64,
-    /// Whoever reads the system's clock tells the time before the next one reads it.
+    /// Held while a thread reads the system clock and advances the filter, so that the filter receives the
+    /// times in order.
     clock: Mutex<()>,
 }
 
@@ -51,19 +53,21 @@ impl Shared {
     }
 }
 
-/// Outside of the interpreter. A panic of another thread has left a whole filter behind: the core's are never half done.
+/// Locks the filter while detached from the interpreter. After a panic of another thread the filter is still
+/// consistent: the core never leaves an operation half done.
 fn lock(filter: &Mutex<Filter>) -> MutexGuard<'_, Filter> {
     filter.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Inside of it: who waits for another thread's bulk call lets go of the interpreter.
+/// Locks the filter while attached to the interpreter. A thread that waits for another thread's bulk call
+/// detaches meanwhile.
 fn lock_attached<'a>(py: Python<'_>, filter: &'a Mutex<Filter>) -> MutexGuard<'a, Filter> {
     filter.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
 }
 
-/// These may take a while, and are to be called outside of the interpreter (`Python::detach`).
+/// These methods may take a while. Call them detached from the interpreter (`Python::detach`).
 impl State {
-    /// `seen` is as long as `items`, or empty if the operation does not answer.
+    /// `seen` must be as long as `items`, or empty if the operation has no answers.
     pub(crate) fn run(
         &self,
         operation: Operation,
@@ -141,7 +145,7 @@ impl State {
         }
     }
 
-    /// A filter of the core's in this state.
+    /// Returns a `Filter` of the core with this state.
     pub(crate) fn copied(&self) -> Result<Filter, NoMemory> {
         match self {
             Self::Own(filter) => {
@@ -155,7 +159,7 @@ impl State {
     pub(crate) fn save(&self, path: &Path) -> Result<(), SnapshotError> {
         match self {
             Self::Own(filter) => {
-                // Only the writing needs the filter; the waiting for the disk does not.
+                // Writing needs the filter locked; waiting for the disk does not.
                 let pending = lock(filter).start_save(path)?;
                 pending.finish()
             }
@@ -163,7 +167,7 @@ impl State {
         }
     }
 
-    /// Nothing, if threads share it: the core cannot clear such a filter.
+    /// Clears the filter. Does nothing for a shared filter: the core cannot clear it.
     pub(crate) fn clear(&self) {
         if let Self::Own(filter) = self {
             lock(filter).clear();
@@ -174,7 +178,7 @@ impl State {
         match (self, other) {
             _ if std::ptr::eq(self, other) => Ok(true),
             (Self::Own(left), Self::Own(right)) => {
-                // In an order that is the same for all threads, or two could wait for each other.
+                // All threads lock in the same order; otherwise two threads could deadlock.
                 let address = |filter: &Mutex<Filter>| std::ptr::from_ref(filter).addr();
                 let (first, second) =
                     if address(left) < address(right) { (left, right) } else { (right, left) };
@@ -186,11 +190,11 @@ impl State {
     }
 }
 
-/// This one makes an object of Python's, so it is called inside of it, and goes outside by itself.
+/// This method creates a Python object, so call it attached to the interpreter. It detaches by itself.
 impl State {
     pub(crate) fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         match self {
-            // The length is fixed since construction: between the two locks it does not change.
+            // The length is fixed at construction, so it does not change between the two locks.
             Self::Own(filter) => {
                 let len = py.detach(|| lock(filter).snapshot_len());
                 bytes_of(py, len, |bytes| write_snapshot(&lock(filter), bytes))
@@ -203,11 +207,12 @@ impl State {
     }
 }
 
-/// Bytes that are written where they stay: a snapshot is as large as its filter, and once is enough.
+/// Creates a bytes object and writes directly into it: a snapshot is as large as its filter, so a second copy
+/// would be expensive.
 fn bytes_of(py: Python<'_>, len: u64, write: impl FnOnce(&mut [u8]) + Send) -> PyResult<Bound<'_, PyBytes>> {
     let refused = || NoMemory::ForFilter { bytes: len };
     let len = usize::try_from(len).map_err(|_| refused())?;
-    // Only the memory can fail.
+    // Only the allocation can fail.
     let bytes = PyBytes::new_with(py, len, |bytes| {
         py.detach(|| write(bytes));
         Ok(())
@@ -225,7 +230,7 @@ fn write_snapshot(filter: &Filter, mut rest: &mut [u8]) {
     let Ok(()) = written;
 }
 
-/// These are over in no time, and are called inside of it.
+/// These methods are short. Call them attached to the interpreter.
 impl State {
     #[inline]
     pub(crate) fn one(&self, py: Python<'_>, operation: Operation, hash: u64, now: Now) -> bool {

@@ -1,4 +1,4 @@
-"""What tests share."""
+"""Helpers that the tests share."""
 
 import functools
 import os
@@ -18,7 +18,7 @@ settings.load_profile("repeatable")
 
 @pytest.fixture(scope="session")
 def command() -> str:
-    """The command `lately`, as tests/run has built it."""
+    """Path of the command `lately`, which tests/run builds."""
     found = os.environ.get("LATELY_COMMAND") or shutil.which("lately")
     if not found or not Path(found).exists():
         pytest.fail("the command `lately` is not built: run tests/run, or set LATELY_COMMAND to its path")
@@ -31,5 +31,5 @@ def _empty(kind: type[Filter] | type[SharedFilter], options: tuple[tuple[str, An
 
 
 def new(kind: type[Any] = Filter, **options: Any) -> Any:
-    """A new filter. Planning takes a tenth of a second or two, so what was planned once is not planned again."""
+    """Returns a new filter. Planning takes a tenth of a second or two, so plans are cached."""
     return kind.from_bytes(_empty(kind, tuple(options.items())))

@@ -1,4 +1,4 @@
-"""One format, one set of keys: what the command `lately` saves opens here, and the other way round."""
+"""The command `lately` and Python share one format and one set of keys: each loads the files of the other."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ def run(command: str, *arguments: str, lines: list[str] = LINES) -> list[str]:
     return done.stdout.splitlines()
 
 
-def test_the_command_s_state_opens_here(command: str, tmp_path: Path) -> None:
+def test_python_loads_state_files_of_the_command(command: str, tmp_path: Path) -> None:
     state = str(tmp_path / "seen.lately")
     assert run(command, "dedup", "--window", "1000", "--fp", "1e-6", "--state", state) == LINES
     for kind in (Filter, SharedFilter):
@@ -30,7 +30,7 @@ def test_the_command_s_state_opens_here(command: str, tmp_path: Path) -> None:
         assert not any(seen.contains_many([f"stranger {i}" for i in range(100)]))
 
 
-def test_a_filter_from_here_is_the_command_s_state(command: str, tmp_path: Path) -> None:
+def test_the_command_loads_files_saved_by_python(command: str, tmp_path: Path) -> None:
     state = tmp_path / "seen.lately"
     seen = Filter(window=1000, false_positive_rate=1e-6)
     seen.add_many([17, b"order-17", "ünïcode"])
@@ -38,12 +38,12 @@ def test_a_filter_from_here_is_the_command_s_state(command: str, tmp_path: Path)
     asked = ["17", "order-17", "ünïcode", "18"]
     tags = run(command, "contains", "--state", str(state), lines=asked)
     assert tags == ["seen\t17", "seen\torder-17", "seen\tünïcode", "new\t18"]
-    # The command goes on from it, and what it has added is known here.
+    # The command continues with this state, and Python sees the items that it has added.
     assert run(command, "dedup", "--window", "1000", "--fp", "1e-6", "--state", str(state), lines=asked) == ["18"]
     assert 18 in Filter.load(state)
 
 
-def test_the_same_stream_makes_the_same_file(command: str, tmp_path: Path) -> None:
+def test_the_same_stream_gives_the_same_file(command: str, tmp_path: Path) -> None:
     theirs, ours = tmp_path / "theirs", tmp_path / "ours"
     stream = [f"line {i * i % 701}" for i in range(3000)]
     passed = run(command, "dedup", "--window", "500", "--fp", "1e-4", "--state", str(theirs), lines=stream)
@@ -53,7 +53,7 @@ def test_the_same_stream_makes_the_same_file(command: str, tmp_path: Path) -> No
     assert ours.read_bytes() == theirs.read_bytes()
 
 
-def test_time_windows_too(command: str, tmp_path: Path) -> None:
+def test_python_loads_time_windows_of_the_command(command: str, tmp_path: Path) -> None:
     state = tmp_path / "seen.lately"
     arguments = ["--within", "1h", "--capacity", "1000", "--fp", "1e-6", "--json", "id", "--time-field", "at"]
     events = [f'{{"id":"e{i}","at":{1_767_268_800_000 + i}}}' for i in range(50)]
@@ -65,7 +65,7 @@ def test_time_windows_too(command: str, tmp_path: Path) -> None:
 
 
 def test_plans_agree(command: str) -> None:
-    """The command prints the best of them."""
+    """The command prints only the best plans."""
     printed = json.loads("\n".join(run(command, "plan", "--window", "12345", "--fp", "1e-4", "--json", lines=[])))["plans"]
     assert len(printed) > 3
     ours = plan(window=12345, false_positive_rate=1e-4)[: len(printed)]

@@ -1,4 +1,4 @@
-"""`dedup`: as items come, not before and not after."""
+"""`dedup` handles each element when it arrives, not before and not after."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -14,11 +14,11 @@ SMALL = {"window": 1000, "false_positive_rate": 1e-9}
 
 
 @given(st.lists(st.integers(0, 30)))
-def test_like_an_exact_set(numbers: list[int]) -> None:
+def test_dedup_agrees_with_an_exact_set(numbers: list[int]) -> None:
     assert list(dedup(numbers, filter=new(**SMALL))) == list(dict.fromkeys(numbers))
 
 
-def test_each_element_as_it_comes() -> None:
+def test_dedup_yields_each_element_as_it_arrives() -> None:
     asked_for = []
 
     def endless() -> Iterator[int]:
@@ -34,10 +34,10 @@ def test_each_element_as_it_comes() -> None:
     assert next(unseen) == 1 and asked_for == [0, 1, 2]
 
 
-def test_keys() -> None:
+def test_keys_identify_elements() -> None:
     words = ["Apple", "apple", "Pear", "APPLE"]
     assert list(dedup(words, str.lower, **SMALL)) == ["Apple", "Pear"]  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="an item is"):
+    with pytest.raises(TypeError, match="an item must be"):
         list(dedup([{"id": 1}], **SMALL))  # type: ignore[arg-type]
 
 
@@ -52,21 +52,21 @@ def test_refresh_every_sighting_or_only_the_first() -> None:
 
 
 @pytest.mark.parametrize("kind", [Filter, SharedFilter])
-def test_a_filter_of_ones_own_goes_on(kind: type[Filter]) -> None:
+def test_an_existing_filter_keeps_its_items(kind: type[Filter]) -> None:
     seen = kind(window=1000, false_positive_rate=1e-9)
     assert list(dedup(["a", "b"], filter=seen)) == ["a", "b"]
     assert list(dedup(["b", "c"], filter=seen)) == ["c"]
     only_one = dedup(["d", "e"], filter=seen)
     assert next(only_one) == "d"
-    assert "d" in seen and "e" not in seen, "what was not asked for is not known"
+    assert "d" in seen and "e" not in seen, "elements that were not requested are not added"
 
 
-def test_what_is_asked_wrongly_fails_at_the_call() -> None:
+def test_wrong_arguments_fail_at_the_call() -> None:
     with pytest.raises(ConfigError, match="no window"):
         dedup(["a"])
     with pytest.raises(ValueError, match='refresh = \'always\' is not possible: give "every" or "first"'):
         dedup(["a"], refresh="always", **SMALL)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="a filter was given, so these describe nothing: window"):
+    with pytest.raises(TypeError, match="filter was given, so these keywords have no effect: window"):
         dedup(["a"], filter=Filter(window=10, false_positive_rate=0.1), window=10)
     with pytest.raises(TypeError, match="unexpected keyword argument 'windw'"):
         dedup(["a"], windw=10)  # type: ignore[call-arg]

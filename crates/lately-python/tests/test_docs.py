@@ -1,4 +1,4 @@
-"""Every example in a docstring, in docs/python.md and in the README's section on Python runs as it is printed."""
+"""Every example in a docstring, in docs/python.md and in the README's Python section gives the printed output."""
 
 import doctest
 import re
@@ -21,7 +21,7 @@ def test_docstrings(module: ModuleType) -> None:
 
 
 def test_docstrings_are_found() -> None:
-    """What is written in Rust is looked into as well: nothing passes by not being seen."""
+    """Docstrings written in Rust are searched, too: no example passes because it was overlooked."""
     finder = doctest.DocTestFinder(exclude_empty=True)
     found = {test.name for test in finder.find(lately) + finder.find(lately._dedup) if test.examples}
     for word in ("add", "contains", "check_and_add", "check_or_add", "add_many", "contains_many", "check_and_add_many",
@@ -43,8 +43,8 @@ def test_docstrings_are_found() -> None:
     ],
     ids=lambda thing: thing.__name__,
 )
-def test_docstrings_that_are_not_found(thing: object) -> None:
-    """What does not say which module it belongs to is asked for by name."""
+def test_docstrings_that_doctest_does_not_find(thing: object) -> None:
+    """Objects that do not name their module are tested by name."""
     examples = doctest.DocTestParser().get_doctest(thing.__doc__ or "", {}, repr(thing), None, 0)
     assert examples.examples
     assert doctest.DocTestRunner().run(examples).failed == 0

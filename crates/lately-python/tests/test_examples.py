@@ -1,4 +1,4 @@
-"""The examples do what they say, against exact answers."""
+"""The examples, compared with exact answers."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""The words of a filter, and how it is kept: copies, pickles, files, bytes."""
+"""The methods of a filter, and its copies, pickles, files and bytes."""
 
 import copy
 import inspect
@@ -20,7 +20,7 @@ def small(kind: type[Filter] | type[SharedFilter] = Filter, **options: object) -
 
 
 @BOTH
-def test_words(kind: type[Filter]) -> None:
+def test_methods(kind: type[Filter]) -> None:
     seen = small(kind)
     assert seen.add("order-17") is None
     assert "order-17" in seen and "order-18" not in seen
@@ -36,8 +36,8 @@ def test_words(kind: type[Filter]) -> None:
     assert isinstance(seen, BaseFilter)
 
 
-def test_refreshing_and_not() -> None:
-    """Every sighting ages the filter with check_and_add; with check_or_add only those let through do."""
+def test_check_and_add_refreshes_and_check_or_add_does_not() -> None:
+    """With check_and_add, every sighting is an insert; with check_or_add, only new items are."""
     every, first = small(), small()
     for _ in range(50):
         every.check_and_add("again")
@@ -47,7 +47,7 @@ def test_refreshing_and_not() -> None:
 
 
 @BOTH
-def test_many_is_one_by_one(kind: type[Filter]) -> None:
+def test_bulk_calls_equal_single_calls(kind: type[Filter]) -> None:
     items = [str(i * i % 997) for i in range(5000)]
     for one, many in [("check_and_add", "check_and_add_many"), ("check_or_add", "check_or_add_many")]:
         left, right = small(kind), small(kind)
@@ -58,7 +58,7 @@ def test_many_is_one_by_one(kind: type[Filter]) -> None:
 
 
 @BOTH
-def test_nothing_is_many(kind: type[Filter]) -> None:
+def test_bulk_calls_accept_empty_iterables(kind: type[Filter]) -> None:
     seen = small(kind)
     assert seen.check_and_add_many([]) == []
     assert seen.contains_many(iter(())) == []
@@ -67,7 +67,7 @@ def test_nothing_is_many(kind: type[Filter]) -> None:
 
 
 @BOTH
-def test_equal_is_bit_for_bit(kind: type[Filter]) -> None:
+def test_equality_is_bit_for_bit(kind: type[Filter]) -> None:
     left, right = small(kind), small(kind)
     assert left == right
     left.add("x")
@@ -102,7 +102,7 @@ def test_pickle(kind: type[Filter], protocol: int) -> None:
 
 @BOTH
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])
-def test_copies_go_their_own_way(kind: type[Filter], duplicate: object) -> None:
+def test_copies_are_independent(kind: type[Filter], duplicate: object) -> None:
     seen = small(kind)
     seen.add("both")
     other = duplicate(seen)  # type: ignore[operator]
@@ -121,7 +121,7 @@ def test_files(kind: type[Filter], tmp_path: Path) -> None:
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["seen.lately", "text.lately"]
 
 
-def test_files_that_are_not_there(tmp_path: Path) -> None:
+def test_missing_files(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as missing:
         Filter.load(tmp_path / "nowhere.lately")
     assert missing.value.filename == str(tmp_path / "nowhere.lately") and missing.value.strerror == "No such file or directory"
@@ -174,7 +174,7 @@ def test_statistics() -> None:
     assert statistics.memory_bytes == plan.memory_bytes
     assert len(statistics.fill_by_age) == len(statistics.items_by_age) == plan.required_matches + plan.window_generations
     assert all(0 <= fill <= 1 for fill in statistics.fill_by_age) and statistics.fill_by_age[0] > 0
-    # Estimated from bits: 700 items scatter by some percent.
+    # An estimate from the bits; for 700 items it varies by some percent.
     assert 600 < statistics.estimated_distinct_items < 800
     assert 0 < statistics.estimated_false_positive_rate < 1e-4
     assert statistics.latest_ms is None and statistics.overloaded_generations == statistics.backward_steps == 0
@@ -183,26 +183,26 @@ def test_statistics() -> None:
 
 
 @BOTH
-def test_repr_says_what_it_is(kind: type[Filter]) -> None:
+def test_repr_describes_the_filter(kind: type[Filter]) -> None:
     text = repr(small(kind))
     assert text.startswith(f"<lately.{kind.__name__}: the last 1000 inserts, ") and "bytes" in text
 
 
-def test_it_is_no_collection() -> None:
+def test_a_filter_is_not_a_collection() -> None:
     seen = small()
     for operation in (len, iter, list):
         with pytest.raises(TypeError):
             operation(seen)  # type: ignore[operator]
 
 
-def test_it_cannot_be_built_otherwise() -> None:
+def test_filters_are_built_from_keywords_only() -> None:
     with pytest.raises(TypeError):
         BaseFilter()
     with pytest.raises(TypeError):
         Filter(1000, 1e-3)  # type: ignore[misc]
 
 
-def test_every_public_thing_explains_itself() -> None:
+def test_every_public_name_has_a_docstring() -> None:
     for name in lately.__all__:
         thing = getattr(lately, name)
         assert inspect.getdoc(thing), name

@@ -1,4 +1,4 @@
-"""What an item is: the same bytes in every form, and clear words for what is none."""
+"""Items: the same bytes in every form, and clear errors for invalid items."""
 
 import array
 import enum
@@ -21,7 +21,7 @@ from lately import Filter, SharedFilter, shard_of
 
 
 def hashing_alike(*forms: object) -> None:
-    """Adds one form, finds all others; a filter of a tiny rate does not find what it was not told."""
+    """Adds one form and finds all others. The rate is so low that false positives do not occur."""
     for form in forms:
         seen = new(window=100, false_positive_rate=1e-12)
         seen.add(form)  # type: ignore[arg-type]
@@ -45,7 +45,7 @@ def test_integers_at_the_edges(number: int) -> None:
     hashing_alike(number, str(number))
 
 
-def test_what_is_an_integer() -> None:
+def test_integer_types() -> None:
     class Colour(enum.IntEnum):
         RED = 17
 
@@ -84,18 +84,18 @@ def test_different_items_are_different() -> None:
         (Path("x"), r"str\(item\)"),
     ],
 )
-def test_what_is_no_item(item: object, remedy: str) -> None:
+def test_invalid_items_are_refused(item: object, remedy: str) -> None:
     for kind in (Filter, SharedFilter):
         seen = new(kind, window=100, false_positive_rate=1e-3)
         for ask in (seen.add, seen.contains, seen.check_and_add, seen.check_or_add, seen.age_of, seen.__contains__):
-            with pytest.raises(TypeError, match="an item is a str, bytes-like or an int, not .*: .*" + remedy):
+            with pytest.raises(TypeError, match="an item must be a str, bytes, bytearray, memoryview or int, not .*: .*" + remedy):
                 ask(item)  # type: ignore[operator]
         with pytest.raises(TypeError, match="^item 2: .*" + remedy):
             seen.add_many(["fine", 1, item])  # type: ignore[list-item]
-        assert seen.statistics().inserts == 0, "a bulk call happens as a whole or not at all"
+        assert seen.statistics().inserts == 0, "a bulk call adds all of its items or none"
 
 
-def test_text_that_has_no_utf8() -> None:
+def test_texts_without_a_utf8_encoding_are_refused() -> None:
     seen = new(window=100, false_positive_rate=1e-3)
     for ask in (seen.add, seen.contains):
         with pytest.raises(UnicodeEncodeError):
@@ -113,7 +113,7 @@ TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=30),
 
 
 def same_filters(reference: list[str] | list[int] | list[bytes], *forms: object) -> None:
-    """Every form of the same items leaves the same filter, bit for bit, and gets the same answers."""
+    """Every form of the same items gives the same answers and the same filter, bit for bit."""
     expected = new(window=64, false_positive_rate=1e-6)
     answers = expected.check_and_add_many(reference)
     assert isinstance(answers, list)
@@ -207,33 +207,33 @@ def test_texts_in_every_form(texts: list[str]) -> None:
 
 
 @given(TEXTS)
-def test_texts_of_numpy_lose_their_padding(texts: list[str]) -> None:
-    """numpy pads texts with zeros and cannot tell them from zeros at the end of a text."""
+def test_padding_is_not_part_of_numpy_texts(texts: list[str]) -> None:
+    """numpy pads texts with zeros and cannot distinguish them from zeros at the end of a text."""
     texts = [text.rstrip("\0") for text in texts]
     wide = numpy.array(texts, dtype=str)
     narrow = numpy.array([text.encode() for text in texts], dtype=bytes)
     same_filters(texts, wide, wide.astype(wide.dtype.newbyteorder(">")), narrow, numpy.repeat(wide, 2)[::2])
 
 
-def test_texts_that_numpy_keeps_elsewhere() -> None:
+def test_numpy_string_dtype() -> None:
     texts = ["", "a", "long enough not to be kept in place", "ü"]
     same_filters(texts, numpy.array(texts, dtype=numpy.dtypes.StringDType()))
 
 
-def test_series_of_pandas_that_arrow_does_not_take() -> None:
+def test_pandas_series_that_arrow_cannot_convert() -> None:
     mixed = ["a", 17, b"c"]
     same_filters(mixed, pandas.Series(mixed, dtype=object))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="item 2: .*repr"):
         new(window=64, false_positive_rate=1e-6).add_many(pandas.Series(["a", 17, 1.5], dtype=object))
 
 
-def test_extension_types_are_what_they_lie_as() -> None:
+def test_extension_types_are_read_as_their_storage() -> None:
     digests = [b"0123456789abcdef", bytes(16)]
     storage = pyarrow.array(digests, pyarrow.binary(16))
     same_filters(digests, pyarrow.ExtensionArray.from_storage(pyarrow.uuid(), storage))
 
 
-def test_bytes_of_one_width() -> None:
+def test_bytes_of_a_fixed_width() -> None:
     digests = [b"0123456789abcdef", bytes(16), b"fedcba9876543210"]
     same_filters(digests, pyarrow.array(digests, pyarrow.binary(16)), pyarrow.array([b"x" * 16, *digests], pyarrow.binary(16))[1:])
 
@@ -255,7 +255,7 @@ def test_answers_for_columns_are_arrays() -> None:
         answers = seen.check_and_add_many(column)
         assert isinstance(answers, numpy.ndarray) and answers.dtype == bool
         assert answers.tolist() == [False, False, True]
-        answers[0] = True  # they are the caller's
+        answers[0] = True  # the caller may write to them
     assert seen.contains_many(numpy.array([], dtype="uint64")).shape == (0,)
     assert seen.contains_many(numpy.array([], dtype=numpy.dtypes.StringDType())).shape == (0,)
 
@@ -271,7 +271,7 @@ BOOL8 = pyarrow.ExtensionArray.from_storage(pyarrow.bool8(), pyarrow.array([1, 0
 
 
 class Masked(numpy.ma.MaskedArray):  # type: ignore[type-arg]
-    """A masked array by another name is one."""
+    """A subclass of MaskedArray is a masked array, too."""
 
 
 @pytest.mark.parametrize(
@@ -281,8 +281,8 @@ class Masked(numpy.ma.MaskedArray):  # type: ignore[type-arg]
         (b"bytes", TypeError, "one item, not many"),
         (bytearray(b"bytes"), TypeError, "one item, not many"),
         (memoryview(b"bytes"), TypeError, "without _many"),
-        (17, TypeError, "is not many items"),
-        (None, TypeError, "is not many items"),
+        (17, TypeError, "expected many items"),
+        (None, TypeError, "expected many items"),
         (numpy.array([1.5]), TypeError, "not floats: .*int64"),
         (numpy.array([True]), TypeError, "not booleans: .*uint8"),
         (numpy.array(["2026-01-01"], dtype="datetime64[ms]"), TypeError, "not dates or times"),
@@ -291,7 +291,7 @@ class Masked(numpy.ma.MaskedArray):  # type: ignore[type-arg]
         (numpy.ma.array([1, 2], mask=[False, True]), TypeError, "masked array.*compressed"),
         (Masked([1, 2], mask=[False, True]), TypeError, "masked array.*compressed"),
         (numpy.array([[1, 2], [3, 4]]), ValueError, "2 dimensions.*ravel"),
-        (numpy.array(7), TypeError, "is not many items"),
+        (numpy.array(7), TypeError, "expected many items"),
         (numpy.array([1, None], dtype=object), TypeError, "item 1: .*leave it out"),
         (pyarrow.array([1.5]), TypeError, "not floats: .*int64"),
         (pyarrow.array([True]), TypeError, "not booleans"),
@@ -319,7 +319,7 @@ class Masked(numpy.ma.MaskedArray):  # type: ignore[type-arg]
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_what_is_not_many_items(items: object, error: type[Exception], message: str) -> None:
+def test_invalid_bulk_arguments_are_refused(items: object, error: type[Exception], message: str) -> None:
     for kind in (Filter, SharedFilter):
         seen = new(kind, window=100, false_positive_rate=1e-3)
         for ask in (seen.add_many, seen.contains_many, seen.check_and_add_many, seen.check_or_add_many):
@@ -328,7 +328,7 @@ def test_what_is_not_many_items(items: object, error: type[Exception], message: 
         assert seen.statistics().inserts == 0
 
 
-def test_a_failing_iterator_is_passed_on() -> None:
+def test_errors_of_an_iterator_are_passed_on() -> None:
     def failing() -> object:
         yield "a"
         raise RuntimeError("no more")
@@ -340,7 +340,7 @@ def test_a_failing_iterator_is_passed_on() -> None:
 
 
 class Exported:
-    """Hands out the same capsules every time, though whoever reads them leaves nothing in them."""
+    """Returns the same capsules every time, although the first reader empties them."""
 
     def __init__(self, column: pyarrow.Array, new_schema: bool = False) -> None:
         self.column, self.new_schema = column, new_schema
@@ -370,7 +370,7 @@ class Streamed:
     ],
     ids=["schema", "array", "stream"],
 )
-def test_what_was_read_before_is_not_empty(items: Callable[[], object], capsule: str) -> None:
+def test_a_consumed_capsule_is_refused(items: Callable[[], object], capsule: str) -> None:
     seen, column = new(window=100, false_positive_rate=1e-6), items()
     assert seen.check_and_add_many(column).tolist() == [False, False]
     for ask in (seen.add_many, seen.contains_many, seen.check_and_add_many):
@@ -380,7 +380,7 @@ def test_what_was_read_before_is_not_empty(items: Callable[[], object], capsule:
 
 
 def test_columns_are_released() -> None:
-    """What was read is let go of: Arrow's memory is freed, numpy's array can be resized again."""
+    """After a call, Arrow's memory is freed, and an array can be resized again."""
     seen = new(window=100, false_positive_rate=1e-3)
     before = pyarrow.total_allocated_bytes()
     for _ in range(50):
@@ -391,11 +391,11 @@ def test_columns_are_released() -> None:
     assert pyarrow.total_allocated_bytes() == before
     numbers = array.array("Q", range(10))
     seen.add_many(numbers)
-    numbers.append(1)  # refused as long as anybody looks at its memory
+    numbers.append(1)  # fails as long as a buffer of it is exported
 
 
 def test_without_numpy(tmp_path: Path) -> None:
-    """numpy is optional: where it is missing, answers are lists."""
+    """numpy is optional: without it, answers are lists."""
     (tmp_path / "numpy.py").write_text("raise ImportError('not here')\n")
     program = (
         "import array, sys\n"

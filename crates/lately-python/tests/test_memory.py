@@ -1,4 +1,4 @@
-"""Where memory runs out, Python hears of it as MemoryError: the process lives on, and the filter is as it was."""
+"""If memory runs out, MemoryError is raised: the process continues, and the filter is unchanged."""
 
 import subprocess
 import sys
@@ -8,11 +8,11 @@ import pytest
 from conftest import new
 from lately import Filter, SharedFilter
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits the address space by what /proc says")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits the address space relative to the usage in /proc")
 
 MEGABYTE = 1 << 20
 
-# Each case in a process of its own, which may from some moment on take only so much more.
+# Each case runs in its own process, which calls `allow` to limit how much more memory it may take.
 PREAMBLE = """
 import copy, pickle, resource
 from lately import Filter, SharedFilter
@@ -26,7 +26,7 @@ def refused(call):
         call()
     except MemoryError as error:
         return str(error)
-    raise AssertionError("there was memory enough, or nobody asked for it")
+    raise AssertionError("no allocation failed")
 """
 
 
@@ -59,17 +59,17 @@ assert "kept" in seen and not seen.check_and_add("new") and "new" in seen
 
 
 @pytest.mark.parametrize("call", ["seen.snapshot()", "seen.statistics()", "seen == other"])
-def test_no_room_for_what_a_shared_filter_copies(call: str) -> None:
+def test_no_room_for_the_copy_of_a_shared_filter(call: str) -> None:
     run(f"""
 seen = SharedFilter(window=20_000_000, false_positive_rate=1e-3)
 other = copy.copy(seen)
 allow({16 * MEGABYTE})
-assert "bytes for another filter cannot be allocated here" in refused(lambda: {call})
+assert "bytes for another filter: free a filter" in refused(lambda: {call})
 """)
 
 
 @pytest.mark.parametrize(("kind", "call"), [("Filter", "copy.copy"), ("Filter", "Filter.to_bytes"), ("SharedFilter", "SharedFilter.snapshot")])
-def test_room_for_one_more_is_enough(kind: str, call: str) -> None:
+def test_room_for_one_copy_is_enough(kind: str, call: str) -> None:
     run(f"""
 seen = {kind}(window=20_000_000, false_positive_rate=1e-3)
 size = seen.plan().memory_bytes
@@ -89,7 +89,7 @@ assert seen.statistics().inserts == 0
 
 
 def test_no_room_for_the_answers() -> None:
-    """Hashes take 8 bytes for each item, and so does the list. What was not answered was not added."""
+    """Hashes take 8 bytes per item, and so does the list. If the answers do not fit, nothing is added."""
     run(f"""
 seen = Filter(window=1000, false_positive_rate=1e-6)
 allow({48 * MEGABYTE})
@@ -111,7 +111,7 @@ assert seen.statistics().inserts == 0
 
 @pytest.mark.parametrize("hint", [0, 3, 2**40, 2**60, 2**63 - 1])
 @pytest.mark.parametrize("kind", [Filter, SharedFilter])
-def test_hints_of_a_length_are_not_believed(kind: type[Filter], hint: int) -> None:
+def test_length_hints_are_not_trusted(kind: type[Filter], hint: int) -> None:
     class Hinting:
         def __init__(self) -> None:
             self.left = 3

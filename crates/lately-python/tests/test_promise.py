@@ -1,4 +1,4 @@
-"""What a filter is asked to promise, and what is refused."""
+"""Promises of filters: plans, keywords and refusals."""
 
 from dataclasses import FrozenInstanceError, asdict
 from datetime import timedelta
@@ -50,12 +50,12 @@ def test_every_keyword_reaches_the_planner() -> None:
     assert plan(false_positive_rate=1e-3, max_memory=1 << 18)[0].window > 10_000
 
 
-def test_numbers_of_numpy_will_do() -> None:
+def test_numpy_numbers_are_accepted() -> None:
     seen = Filter(window=numpy.int64(1000), false_positive_rate=numpy.float64(1e-3))  # type: ignore[arg-type]
     assert seen == Filter(window=1000, false_positive_rate=1e-3)
 
 
-def test_none_is_not_given() -> None:
+def test_none_means_not_given() -> None:
     assert Filter(window=1000, within=None, false_positive_rate=1e-3, key=None) == Filter(window=1000, false_positive_rate=1e-3)
 
 
@@ -107,7 +107,7 @@ def test_seeds_and_keys_change_the_hash() -> None:
         ({"windows": 10}, TypeError, "got an unexpected keyword argument 'windows'"),
     ],
 )
-def test_refusals(options: dict[str, object], error: type[Exception], message: str | None) -> None:
+def test_impossible_promises_are_refused(options: dict[str, object], error: type[Exception], message: str | None) -> None:
     for call in (Filter, SharedFilter, plan):
         if call is plan and message == "cannot be allocated":
             continue  # planning allocates nothing
@@ -131,7 +131,7 @@ def test_keys_are_refused_without_being_shown() -> None:
 
 def test_shards() -> None:
     assert shard_window(1_000_000, 8) == 127_427
-    with pytest.raises(ValueError, match=f"{2**48 + 1}.*the largest is {2**48}"):
+    with pytest.raises(ValueError, match=f"{2**48 + 1}.*give at most {2**48}"):
         shard_window(2**48 + 1, 7)
     assert shard_of("x", 1) == 0
     counts = [0] * 7
@@ -145,7 +145,7 @@ def test_shards() -> None:
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.integers(1, 2**32 - 1))
-def test_shards_are_the_same_for_ever(item: str, shards: int) -> None:
-    """By another implementation of the hash: another assignment would lose what every shard knows."""
+def test_shard_of_never_changes(item: str, shards: int) -> None:
+    """Compared with another implementation of the hash. If the assignment changed, shards would lose their items."""
     expected = xxhash.xxh3_64_intdigest(item.encode(), seed=0x6C6174656C79) * shards >> 64
     assert shard_of(item, shards) == expected

@@ -1,6 +1,6 @@
 """`lately.redis`: grouping by shard, and one window over real servers with the module loaded.
 
-Where there is no server or no module (LATELY_REDIS_MODULE), what needs them is skipped.
+Tests that need a server and the module (LATELY_REDIS_MODULE) are skipped if either is missing.
 """
 
 import os
@@ -51,11 +51,11 @@ def test_columns_are_grouped_like_lists() -> None:
     for wrong in ("text", b"bytes"):
         with pytest.raises(TypeError, match="one item, not many"):
             grouped(wrong, 4)
-    with pytest.raises(TypeError, match="an item is"):
+    with pytest.raises(TypeError, match="an item must be"):
         grouped([None], 4)  # type: ignore[list-item]
 
 
-def test_what_is_asked_wrongly_reaches_no_server() -> None:
+def test_wrong_arguments_reach_no_server() -> None:
     nobody: Any = None
     with pytest.raises(ConfigError, match="braces"):
         ShardedFilter(nobody, "{x}", 4, **PROMISE)
@@ -72,13 +72,13 @@ def free_port() -> int:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port: int = probe.getsockname()[1]
-        # A cluster's servers talk to each other on the port 10000 above.
+        # Servers of a cluster talk to each other on this port plus 10000.
         if port < 50_000:
             return port
 
 
 class Server:
-    """A server on a port of its own that is stopped with the tests."""
+    """A server on its own port, which is stopped after the tests."""
 
     def __init__(self, directory: Path, *options: str) -> None:
         module, binary = os.environ.get("LATELY_REDIS_MODULE"), shutil.which("redis-server")
@@ -106,7 +106,7 @@ class Server:
                         return
                 except redis.RedisError:
                     pass
-                assert self.process.poll() is None and time.monotonic() < deadline, "the server does not come up"
+                assert self.process.poll() is None and time.monotonic() < deadline, "the server does not start"
                 time.sleep(0.05)
 
 
@@ -137,7 +137,7 @@ def client(request: pytest.FixtureRequest) -> Any:
     return found
 
 
-def test_words(client: Any) -> None:
+def test_methods(client: Any) -> None:
     seen = ShardedFilter(client, "hooks", 6, **PROMISE)
     seen.add("order-17")
     assert "order-17" in seen and "order-18" not in seen
@@ -150,7 +150,7 @@ def test_words(client: Any) -> None:
 
 
 def test_one_window_over_all_shards(client: Any) -> None:
-    """Against one filter that has it all: nothing of the window is lost, however the items fall on shards."""
+    """Compared with an exact record: no item of the window is lost, however the items are spread over the shards."""
     seen = ShardedFilter(client, "wide", 6, **PROMISE)
     stream = [f"item {i * i % 24_001}" for i in range(40_000)]
     answers = []
@@ -166,7 +166,7 @@ def test_one_window_over_all_shards(client: Any) -> None:
     assert all(seen.contains_many(stream[-PROMISE["window"] :]))
 
 
-def test_shards_are_where_they_should_be(client: Any) -> None:
+def test_items_are_in_the_shard_that_shard_of_returns(client: Any) -> None:
     seen = ShardedFilter(client, "where", 6, **PROMISE)
     assert seen.keys == [f"{{where:{i}}}" for i in range(6)]
     for item in ("x", 17, b"\xff"):
@@ -175,7 +175,7 @@ def test_shards_are_where_they_should_be(client: Any) -> None:
         assert holding == [seen.keys[shard_of(item, 6)]]
     for key in seen.keys:
         assert client.execute_command("APBF.INFO", key, "window") == shard_window(PROMISE["window"], 6)
-    # A shard is a filter like any other: its snapshot opens here.
+    # A shard is a filter like any other: Python loads its snapshot.
     shard = Filter.from_bytes(client.execute_command("APBF.SNAPSHOT", seen.keys[shard_of("x", 6)]))
     assert "x" in shard and "y" not in shard
     assert shard.plan() == seen.shard_plan
@@ -188,7 +188,7 @@ def test_a_cluster_has_shards_on_every_primary(cluster: redis.RedisCluster) -> N
     assert all(seen.contains_many(range(5_000)))
 
 
-def test_processes_share_it_and_must_agree(client: Any) -> None:
+def test_processes_share_a_filter_and_must_agree_on_the_window(client: Any) -> None:
     ShardedFilter(client, "shared", 3, **PROMISE).add("x")
     assert "x" in ShardedFilter(client, "shared", 3, **PROMISE)
     with pytest.raises(ConfigError, match="exists with a window of .* were asked for"):
@@ -199,7 +199,7 @@ def test_processes_share_it_and_must_agree(client: Any) -> None:
 
 def test_processes_must_agree_on_the_rate_and_the_policy(client: Any) -> None:
     ShardedFilter(client, "strict", 3, **PROMISE)
-    # One that errs less keeps this promise, too.
+    # A filter with a lower rate keeps this promise, too.
     ShardedFilter(client, "strict", 3, **PROMISE | {"false_positive_rate": 1e-3})
     with pytest.raises(ConfigError, match="exists with a false positive rate of .*, but 1e-09 was asked for: ask for the rate"):
         ShardedFilter(client, "strict", 3, **PROMISE | {"false_positive_rate": 1e-9})
@@ -210,7 +210,7 @@ def test_processes_must_agree_on_the_rate_and_the_policy(client: Any) -> None:
         ShardedFilter(client, "timed", 3, **timed, overload="keep_rate")
 
 
-def test_numbers_of_numpy(client: Any) -> None:
+def test_numpy_numbers_are_accepted(client: Any) -> None:
     seen = ShardedFilter(
         client,
         "numpy",
@@ -227,7 +227,7 @@ def test_numbers_of_numpy(client: Any) -> None:
 
 
 class Proxy:
-    """Stands before a server. On demand it loses a reply, and the connection with it."""
+    """A proxy of a server. On demand it drops a reply and closes the connection."""
 
     def __init__(self, port: int) -> None:
         self.server_port, self.loses_next_reply = port, False
@@ -273,7 +273,7 @@ class Proxy:
 
 @contextmanager
 def behind_proxies(client: Any, retry: Retry) -> Iterator[tuple[Any, list[Proxy]]]:
-    """A client of the same server or cluster that speaks to it through proxies."""
+    """Yields a client of the same server or cluster that connects through proxies."""
     if isinstance(client, redis.RedisCluster):
         proxies = {node.port: Proxy(node.port) for node in client.get_primaries()}
         to_proxy = lambda address: ("127.0.0.1", proxies[address[1]].port if address[1] in proxies else address[1])  # noqa: E731
@@ -292,26 +292,26 @@ def behind_proxies(client: Any, retry: Retry) -> Iterator[tuple[Any, list[Proxy]
 
 
 @pytest.mark.parametrize("word", ["check_and_add_many", "check_or_add_many", "add_many"])
-def test_what_may_have_been_added_is_an_error_and_not_asked_again(client: Any, word: str) -> None:
+def test_a_lost_reply_raises_an_error_and_is_not_retried(client: Any, word: str) -> None:
     with behind_proxies(client, ONCE) as (through, proxies):
         seen = ShardedFilter(through, "lossy", 3, **PROMISE)
         shard = shard_of("new", 3)
-        # So that all connections are there, and the next reply is the one to the items.
+        # This opens all connections, so that the next reply is the one to the items.
         getattr(seen, word)([str(i) for i in range(100)])
         before = client.execute_command("APBF.INFO", seen.keys[shard], "inserts")
         for proxy in proxies:
             proxy.loses_next_reply = True
         with pytest.raises(redis.ConnectionError):
             getattr(seen, word)(["new"])
-        assert client.execute_command("APBF.INFO", seen.keys[shard], "inserts") == before + 1, "it was sent once"
+        assert client.execute_command("APBF.INFO", seen.keys[shard], "inserts") == before + 1, "the command was sent once"
         for proxy in proxies:
             proxy.loses_next_reply = False
         assert "new" in seen
 
 
-def test_clients_that_retry_are_warned_of(client: Any) -> None:
+def test_clients_that_retry_cause_a_warning(client: Any) -> None:
     with behind_proxies(client, Retry(NoBackoff(), 7)) as (through, _):
-        with pytest.warns(RuntimeWarning, match=r"sends a command 7 times again.*retry=Retry\(NoBackoff\(\), 0\)") as given:
+        with pytest.warns(RuntimeWarning, match=r"retries a command 7 times.*retry=Retry\(NoBackoff\(\), 0\)") as given:
             seen = ShardedFilter(through, "warned", 3, **PROMISE)
             seen.add_many(range(10))
         assert len(given) == 1 and given[0].filename == __file__
@@ -324,14 +324,14 @@ def test_which_clients_retry() -> None:
     assert _retries(redis.Redis(retry=Retry(NoBackoff(), 2, supported_errors=(KeyError,)))) == 0
     assert _retries(redis.Redis()) != 0, "redis-py's default"
     assert _retries(object()) == 0
-    # As valkey-py's for clusters are built, which is not installed here.
+    # Built like the cluster client of valkey-py, which is not installed here.
     valkey = SimpleNamespace(get_primaries=list, cluster_error_retry_attempts=3)
     assert _retries(valkey) == 3
     valkey.cluster_error_retry_attempts, valkey.retry = 0, ONCE
     assert _retries(valkey) == 0
 
 
-def test_a_lost_shard_is_an_error_and_no_other_window(client: Any) -> None:
+def test_a_lost_shard_is_an_error_and_is_not_replaced(client: Any) -> None:
     seen = ShardedFilter(client, "lost", 3, **PROMISE)
     client.delete(seen.keys[shard_of("x", 3)])
     for add in (seen.add, seen.check_and_add, seen.check_or_add):

@@ -1,4 +1,4 @@
-"""Threads: a Filter takes them one at a time, a SharedFilter all at once, and bulk calls let Python go on."""
+"""Threads: a Filter runs one call at a time, a SharedFilter runs them in parallel, and bulk calls release the GIL."""
 
 import sys
 import threading
@@ -71,7 +71,7 @@ def test_no_false_negatives_while_others_write(kind: type[Filter]) -> None:
 
 @pytest.fixture
 def no_forced_switches() -> Iterator[None]:
-    """Whoever has Python's lock keeps it until it lets go by itself."""
+    """A thread keeps the GIL until it releases it by itself."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(3600)
     yield
@@ -80,8 +80,9 @@ def no_forced_switches() -> Iterator[None]:
 
 @contextmanager
 def another_thread(call: Callable[[], object]) -> Iterator[Callable[[], bool]]:
-    """Runs a call in another thread. Once that has begun, says whether it is still under way: nobody but the call itself lets
-    go of Python's lock in between, so only a call that does can be seen so."""
+    """Runs a call in another thread. Once the call has begun, yields a function that returns True while the call is
+    running. Between begin and end only the call itself can release the GIL, so this thread can see it running only if the
+    call releases the GIL."""
     begun, done = [], []
 
     def run() -> None:
@@ -99,18 +100,18 @@ def another_thread(call: Callable[[], object]) -> Iterator[Callable[[], bool]]:
 
 def bulk_call(seen: Filter) -> Callable[[], object]:
     numbers = numpy.arange(5_000_000, dtype="uint64")
-    # What is done only the first time is done here, and cannot be what lets others go on.
+    # Work of the first call is done here, so that it cannot be the reason for a released GIL.
     seen.check_and_add_many(numbers[:1])
     return lambda: seen.check_and_add_many(numbers)
 
 
 def some_time(attempt: Callable[[], bool]) -> bool:
-    """A busy machine may not let this thread run in time; twenty times in a row it will not happen."""
+    """On a busy machine this thread may not run in time, but not twenty times in a row."""
     return any(attempt() for _ in range(20))
 
 
 @BOTH
-def test_bulk_calls_let_python_go_on(kind: type[Filter], no_forced_switches: None) -> None:
+def test_bulk_calls_release_the_gil(kind: type[Filter], no_forced_switches: None) -> None:
     seen = kind(window=1_000_000, false_positive_rate=1e-4)
 
     def attempt() -> bool:
@@ -120,7 +121,7 @@ def test_bulk_calls_let_python_go_on(kind: type[Filter], no_forced_switches: Non
     assert some_time(attempt)
 
 
-def test_who_waits_for_a_bulk_call_lets_the_others_go_on(no_forced_switches: None) -> None:
+def test_a_thread_that_waits_for_a_bulk_call_releases_the_gil(no_forced_switches: None) -> None:
     seen = Filter(window=1_000_000, false_positive_rate=1e-4)
 
     def attempt() -> bool:
@@ -130,7 +131,7 @@ def test_who_waits_for_a_bulk_call_lets_the_others_go_on(no_forced_switches: Non
     assert some_time(attempt)
 
 
-def test_filters_compared_from_both_sides_do_not_wait_for_each_other() -> None:
+def test_comparing_filters_in_both_orders_does_not_deadlock() -> None:
     left, right = (Filter(window=1000, false_positive_rate=1e-3) for _ in range(2))
     with ThreadPoolExecutor(4) as pool:
         answers = pool.map(lambda i: left == right if i % 2 else right == left, range(2000), timeout=60)
@@ -138,8 +139,8 @@ def test_filters_compared_from_both_sides_do_not_wait_for_each_other() -> None:
 
 
 @BOTH
-def test_who_had_to_wait_has_not_turned_back_the_clock(kind: type[Filter]) -> None:
-    """Bulk calls that take turns for some milliseconds, each at the time when its turn came."""
+def test_a_call_that_waited_does_not_set_the_clock_back(kind: type[Filter]) -> None:
+    """Bulk calls wait for each other for some milliseconds; each uses the time at which its turn came."""
     seen = kind(within=timedelta(minutes=1), capacity=10_000_000, false_positive_rate=1e-3)
     numbers = numpy.arange(200_000, dtype="uint64")
 

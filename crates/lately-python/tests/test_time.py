@@ -1,4 +1,4 @@
-"""Time windows: whose clock, what expires, what is refused."""
+"""Time windows: clocks, expiry, and refused times."""
 
 import copy
 import pickle
@@ -43,7 +43,7 @@ def test_datetimes_and_milliseconds_are_one_clock(kind: type[Filter]) -> None:
 
 
 @BOTH
-def test_every_call_takes_the_time(kind: type[Filter]) -> None:
+def test_every_method_takes_a_time(kind: type[Filter]) -> None:
     for word in ("add", "contains", "check_and_add", "check_or_add"):
         seen = recent(kind)
         getattr(seen, word)("x", now=7 * MINUTE)
@@ -55,14 +55,15 @@ def test_every_call_takes_the_time(kind: type[Filter]) -> None:
 
 
 @BOTH
-def test_the_system_clock_is_read_where_nobody_tells_the_time(kind: type[Filter]) -> None:
+def test_the_system_clock_is_used_until_a_time_is_given(kind: type[Filter]) -> None:
     seen = kind(within=timedelta(milliseconds=200), capacity=1000, false_positive_rate=1e-6)
     before = time.time_ns() // 1_000_000
     seen.add("x")
     after = time.time_ns() // 1_000_000
     latest = seen.statistics().latest_ms
     assert latest is not None and before <= latest <= after
-    # An idle filter expires: a question is enough. What is asked within the span must be answered, whenever that is.
+    # An idle filter expires; a query is enough. A query within the span must find the item; on a slow machine this one may
+    # come later.
     found = "x" in seen
     assert found or time.time_ns() // 1_000_000 - before >= 200
     time.sleep(0.7)
@@ -70,8 +71,8 @@ def test_the_system_clock_is_read_where_nobody_tells_the_time(kind: type[Filter]
 
 
 @BOTH
-def test_who_tells_the_time_once_owns_the_clock(kind: type[Filter]) -> None:
-    """Last year's events are not thrown out because one call leaves out its time."""
+def test_after_one_given_time_the_caller_owns_the_clock(kind: type[Filter]) -> None:
+    """One call without a time does not expire last year's events."""
     seen = recent(kind)
     seen.add("x", now=NOON_MS)
     for clone in (seen, copy.copy(seen), pickle.loads(pickle.dumps(seen))):
@@ -105,15 +106,15 @@ def test_time_does_not_run_backwards(kind: type[Filter]) -> None:
     [
         (datetime(2026, 1, 1, 12), ValueError, r"no time zone.*tzinfo=timezone\.utc"),
         (datetime(1969, 12, 31, tzinfo=timezone.utc), ValueError, "before 1970"),
-        (-1, ValueError, "a time of -1 ms"),
+        (-1, ValueError, "now = -1 ms is not possible"),
         (2**64, ValueError, "18446744073709551616 ms.*0 to 18446744073709551615"),
-        (1.5, TypeError, "float cannot be told.*milliseconds"),
-        (True, TypeError, "bool cannot be told"),
-        ("noon", TypeError, "str cannot be told"),
-        (timedelta(minutes=1), TypeError, "timedelta cannot be told"),
+        (1.5, TypeError, "now cannot be of type float: .*milliseconds"),
+        (True, TypeError, "now cannot be of type bool"),
+        ("noon", TypeError, "now cannot be of type str"),
+        (timedelta(minutes=1), TypeError, "now cannot be of type datetime.timedelta"),
     ],
 )
-def test_what_is_no_time(now: object, error: type[Exception], message: str) -> None:
+def test_invalid_times_are_refused(now: object, error: type[Exception], message: str) -> None:
     for kind in (Filter, SharedFilter):
         seen = recent(kind)
         for ask in (seen.add, seen.check_and_add, seen.contains):
@@ -141,7 +142,7 @@ def test_the_longest_span(kind: type[Filter]) -> None:
     assert seen.guaranteed_span == timedelta.max
 
 
-def test_overload_is_counted_and_decided() -> None:
+def test_overload_is_counted_and_follows_the_policy() -> None:
     kept, shortened = recent(overload="keep_window"), recent(overload="keep_rate")
     for seen in (kept, shortened):
         seen.add_many(range(5000), now=NOON_MS)
@@ -164,7 +165,7 @@ def test_events_against_an_exact_span(events: list[tuple[str, int]]) -> None:
         age = now - last.get(item, -(10**9))
         if age <= span:
             assert reported, f"{item} came {age} ms ago"
-        # Its segments have all been recycled after k + l generations of span / l.
+        # After k + l generations of span / l, all segments of the item have been recycled.
         if age > span * segments / plan.window_generations:
             assert not reported, f"{item} came {age} ms ago"
         last[item] = now

@@ -1,4 +1,4 @@
-"""The stubs promise what happens: mypy is asked what it makes of calls that are then made."""
+"""The stubs are correct: mypy infers the types of calls, and then the calls are made."""
 
 import subprocess
 import sys
@@ -38,7 +38,7 @@ assert isinstance(seen.contains_many([1, 2]), list)
 """
 
 
-def test_answers_are_of_the_type_that_the_stubs_say(tmp_path: Path) -> None:
+def test_answers_have_the_types_of_the_stubs(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     subprocess.run([sys.executable, program], check=True)

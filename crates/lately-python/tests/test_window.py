@@ -1,4 +1,4 @@
-"""The promise against an exact window, for every operation, at every phase."""
+"""The promise, compared with an exact window, for every operation, at every phase."""
 
 from dataclasses import dataclass, field
 
@@ -12,12 +12,12 @@ from lately import BaseFilter, Filter, SharedFilter
 
 @dataclass
 class ExactWindow:
-    """Knows when each item was last added: what a filter must report, and what it must have forgotten."""
+    """Knows when each item was last added, and so which items a filter must report and which it must have forgotten."""
 
     certain: int
-    """The last so many inserts must be reported."""
+    """How many of the last inserts must be reported."""
     forgotten: int
-    """What is older than so many inserts has no segment left."""
+    """Items older than this many inserts have no segment left."""
     inserts: int = 0
     last: dict[str, int] = field(default_factory=dict)
 
@@ -55,7 +55,7 @@ OPERATIONS = st.lists(
 def test_any_operations_against_an_exact_window(
     kind: type[Filter], layout: str, operations: list[tuple[str, list[str]]], window: int
 ) -> None:
-    # At this rate a wrong answer by chance does not happen in the life of this test; slack lets tiny windows be planned.
+    # At this rate, false positives practically never occur in this test. The slack makes plans for tiny windows possible.
     seen = new(kind, window=window, false_positive_rate=1e-9, max_slack=10, layout=layout)
     exact = ExactWindow.of(seen)
     assert exact.certain >= window
@@ -64,7 +64,7 @@ def test_any_operations_against_an_exact_window(
             case "restore":
                 seen = kind.from_bytes(seen.to_bytes())
             case "many":
-                # An exact window that asks and adds one by one is what a bulk call has to agree with.
+                # A bulk call must agree with an exact window that checks and adds one by one.
                 for item, reported in zip(items, seen.check_and_add_many(items), strict=True):
                     exact.check(item, reported)
                     exact.add(item)
@@ -81,15 +81,16 @@ def test_any_operations_against_an_exact_window(
 
 
 def test_the_rate_is_kept() -> None:
-    """A full filter, asked about a million strangers: within what chance allows (Chernoff, one in a million) of the plan."""
+    """A full filter is queried for a million items that were never added. The rate is that of the plan, within a Chernoff
+    bound that fails once in a million."""
     asked = 1_000_000
     seen = Filter(window=50_000, false_positive_rate=1e-3)
     plan = seen.plan()
-    # Just before a shift is the worst moment.
+    # The worst moment is just before a shift.
     seen.add_many(range(plan.items_per_generation * (plan.window_generations + plan.required_matches)))
     mistaken = sum(seen.contains_many([f"stranger {i}" for i in range(asked)]))
     expected = plan.false_positive_rate * asked
     assert plan.false_positive_rate <= 1e-3
-    # P(X > (1 + d) m) <= exp(-m d^2 / 3), and below likewise: 14 is about -ln(1e-6). The bits of this one filter scatter, too.
+    # P(X > (1 + d) m) <= exp(-m d^2 / 3), and likewise below: 14 is about -ln(1e-6). The bits of this filter vary, too.
     scatter = (3 * 14 / expected) ** 0.5 + 0.05
     assert expected * (1 - scatter) < mistaken < expected * (1 + scatter)

@@ -5,7 +5,7 @@
 >>> seen.add("order-17")
 >>> "order-17" in seen
 True
->>> seen.check_and_add("order-18")  # seen lately? and now it is
+>>> seen.check_and_add("order-18")  # seen lately? also adds it
 False
 >>> seen.check_and_add_many(["order-17", "order-18", "order-19"])
 [True, True, False]

@@ -1,4 +1,4 @@
-"""`dedup`: an iterable without what was seen lately."""
+"""`dedup`: an iterable without the elements that were seen lately."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, TypeVar, Unpack, cast
@@ -18,13 +18,15 @@ def dedup(
     filter: BaseFilter | None = None,
     **promise: Unpack[Promise],
 ) -> Iterator[T]:
-    """The elements of an iterable without those whose key was seen lately, each as soon as it comes.
+    """Yields the elements of an iterable whose key was not seen lately, each as soon as it arrives.
 
-    key: what identifies an element, a str, bytes or int; without it, the element itself.
-    refresh: "every" sighting renews an element's place, so it passes again after it has been silent for the window; with
-        "first" only the one that passed counts, so it passes about once per window.
-    time: an element's time, for time windows; without it, the system's clock.
-    filter: a filter of yours, which then knows what has passed. Without it, keywords describe a new one, as those of plan do.
+    key: a function that returns the item that identifies an element: a str, bytes or int. By default, the element
+        itself.
+    refresh: with "every", every sighting refreshes an element, so it passes again after it has been silent for the
+        window. With "first", only the sighting that passed counts, so an element passes about once per window.
+    time: a function that returns the time of an element, for time windows. By default, the filter's clock is used.
+    filter: an existing filter to check and to add to. Without it, a new Filter is built from the other keywords, which
+        are those of plan.
 
     >>> from lately import dedup
     >>> list(dedup(["a", "b", "a", "c"], window=1000, false_positive_rate=1e-6))
@@ -38,9 +40,10 @@ def dedup(
     if filter is None:
         filter = Filter(**promise)
     elif promise:
-        raise TypeError(f"a filter was given, so these describe nothing: {', '.join(promise)}; leave out one of the two")
+        keywords = ", ".join(promise)
+        raise TypeError(f"filter was given, so these keywords have no effect: {keywords}; leave out filter or the keywords")
     seen_lately = filter.check_and_add if refresh == "every" else filter.check_or_add
-    # Outside of the generator, so that what is asked wrongly fails at the call and not at the first element.
+    # Arguments are checked outside of the generator, so that the call raises errors and not the first element.
     return _unseen(iterable, key, time, seen_lately)
 
 

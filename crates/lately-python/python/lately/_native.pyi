@@ -11,7 +11,7 @@ from typing_extensions import disjoint_base
 from lately._report import AgeRange, Plan, Statistics
 from lately._types import ArrayLike, ArrowArray, ArrowStream, Item, Layout, Time
 
-# What is answered with an array.
+# For these arguments, the result is a numpy array.
 _Column = NDArray[Any] | array[Any] | memoryview | ArrayLike | ArrowArray | ArrowStream
 
 __all__ = [

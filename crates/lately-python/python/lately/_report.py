@@ -1,4 +1,4 @@
-"""What filters say about themselves. The fields are those of the Rust crate, under the same names."""
+"""Plans, ages and statistics of filters. The fields have the same names as in the Rust crate."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,60 +6,60 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class QueryAccesses:
-    """Memory accesses of a query, predicted."""
+    """Predicted number of memory accesses per query."""
 
     window: float
-    """For an item of the window."""
+    """For an item in the window."""
     false_positive: float
-    """For one that was never added and is reported."""
+    """For an item that was never added but is reported."""
     absent: float
-    """For one that was never added and is not."""
+    """For an item that was never added and is not reported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A filter that could be built: its shape, its size, and what the exact model predicts of it."""
+    """A filter that can be built: its shape, its size, and the predictions of the exact model."""
 
     window: int
-    """The window asked for, in inserts; for a time window, its capacity."""
+    """The requested window, in inserts; for a time window, its capacity."""
     span_ms: int | None
-    """The span of a time window, in milliseconds."""
+    """The span of a time window in milliseconds; None for a count window."""
     overload: Literal["keep_window", "keep_rate"] | None
-    """What a time window keeps when more comes than its capacity."""
+    """What a time window keeps if more inserts arrive than its capacity; None for a count window."""
     layout: Literal["slices", "blocks", "rows"]
-    """How segments lie in memory."""
+    """How segments are arranged in memory."""
     required_matches: int
-    """k: the newest segments an insert writes, and the consecutive matches a query needs."""
+    """k: how many of the newest segments an insert writes, and how many consecutive matches a query needs."""
     window_generations: int
-    """l: the generations that are guaranteed."""
+    """l: number of generations that are guaranteed."""
     parts: int
-    """b: the bits that an item sets in each segment it is written to."""
+    """b: number of bits that an item sets in each segment it is written to."""
     block_bits: int | None
-    """B, of blocks."""
+    """B: bits per block. Only for the layout "blocks"."""
     row_bytes: int | None
-    """Bytes in a row, of rows."""
+    """Bytes per row. Only for the layout "rows"."""
     items_per_generation: int
-    """g: inserts between two shifts."""
+    """g: number of inserts between two shifts."""
     cells: int
-    """Cells in each segment: bits of a part, or blocks; of rows, the rows."""
+    """Cells per segment: bits per part (slices), blocks (blocks), or rows (rows)."""
     memory_bytes: int
-    """All the memory the filter will ever have."""
+    """Memory of the filter in bytes; it never grows."""
     bits_per_item: float
-    """Memory for each item of the window, in bits."""
+    """Bits of memory per item of the window."""
     false_positive_rate: float
-    """Predicted, at the worst moment."""
+    """Predicted false positive rate at the worst moment."""
     npws: float
-    """Slack at its peak: items beyond the window that are still reported, over the window."""
+    """Peak slack: items that have left the window but are still reported, divided by the window."""
     efficiency: float
-    """Memory of a plain Bloom filter of the same rate and capacity, over this."""
+    """Memory of a plain Bloom filter with the same rate and capacity, divided by the memory of this filter."""
     accesses_per_insert: int
-    """Memory accesses of an insert."""
+    """Memory accesses per insert."""
     accesses: QueryAccesses
-    """Memory accesses of a query."""
+    """Memory accesses per query."""
 
     @property
     def guaranteed_items(self) -> int:
-        """The items of the window, rounded up to whole generations."""
+        """Number of items in the window, rounded up to whole generations."""
         return self.items_per_generation * self.window_generations
 
 
@@ -68,32 +68,32 @@ class AgeRange:
     """How long ago an item was last added."""
 
     inserts: range
-    """Inserts that came after it; 0 for the last item added."""
+    """Number of inserts after it; 0 for the last item added."""
     millis: range | None
-    """Milliseconds since, for time windows whose clock has been set."""
+    """Milliseconds since then, for time windows whose time has been set; otherwise None."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """A filter's counters, and estimates from its real bits."""
+    """Counters of a filter, and estimates from its current bits."""
 
     inserts: int
-    """Inserts since the filter was built or cleared."""
+    """Number of inserts since the filter was built or cleared."""
     generation: int
-    """Shifts since then."""
+    """Number of shifts since the filter was built or cleared."""
     fill_by_age: tuple[float, ...]
-    """Share of set bits in each segment, newest first."""
+    """Fraction of set bits in each segment, newest segment first."""
     items_by_age: tuple[AgeRange, ...]
-    """How long ago the items of each segment were added, newest first."""
+    """How long ago the items of each segment were added, newest segment first."""
     estimated_false_positive_rate: float
-    """Probability, for the bits as they are, that an item never added is reported."""
+    """Probability that an item that was never added is reported, with the current bits."""
     estimated_distinct_items: float
-    """About how many different items the window holds."""
+    """Approximate number of distinct items in the window."""
     backward_steps: int
-    """Times the clock was told to go backwards."""
+    """How often a call gave a time earlier than the latest one."""
     overloaded_generations: int
-    """Generations of a time window that brought more than their share of the capacity."""
+    """Number of generations of a time window that received more inserts than their share of the capacity."""
     latest_ms: int | None
-    """The latest time told, for time windows."""
+    """The latest time of a time window, in milliseconds; None if no time has been set."""
     memory_bytes: int
-    """Bytes of memory; fixed since construction."""
+    """Memory in bytes; fixed at construction."""

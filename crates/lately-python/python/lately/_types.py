@@ -1,4 +1,4 @@
-"""Names for what goes in and comes out; only for annotations."""
+"""Types of arguments and results; only for annotations."""
 
 from datetime import datetime, timedelta
 from typing import Any, Literal, Protocol, SupportsIndex, TypedDict
@@ -13,25 +13,25 @@ Layout = Literal["slices", "blocks", "rows"]
 
 
 class ArrayLike(Protocol):
-    """What numpy can make an array of: its own, and pandas'."""
+    """An object that numpy can convert to an array, for example an array of numpy or a series of pandas."""
 
     def __array__(self, dtype: Any = ..., /) -> Any: ...
 
 
 class ArrowArray(Protocol):
-    """A column of Arrow, in one piece."""
+    """An Arrow column in one chunk."""
 
     def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[object, object]: ...
 
 
 class ArrowStream(Protocol):
-    """A column of Arrow, pandas or Polars."""
+    """A column of Arrow, pandas or Polars, in any number of chunks."""
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> object: ...
 
 
 class Promise(TypedDict, total=False):
-    """What a filter has to promise: the keywords of `plan`."""
+    """The promise that a filter has to keep: the keywords of `plan`."""
 
     window: int | None
     within: timedelta | None

@@ -1,6 +1,6 @@
-"""One window over many servers: a filter whose shards are keys of a Redis or Valkey with the module of `lately-redis`.
+"""One window over many servers: a filter whose shards are keys in Redis or Valkey with the module `lately-redis`.
 
-Nothing here imports a client. Bring one of redis-py or valkey-py, for a single server or for a cluster.
+This module imports no client library. Pass a client of redis-py or valkey-py, for a single server or for a cluster.
 """
 
 import operator
@@ -18,14 +18,14 @@ from lately._types import Item
 __all__ = ["Client", "ShardedFilter"]
 
 ITEMS_PER_COMMAND = 500
-"""A server does one command at a time, so that no command should take long."""
+"""A server executes one command at a time, so each command should be short."""
 
 SHARDS_AT_ONCE = 8
-"""Of a cluster; more threads would wait for Python's lock and not for servers."""
+"""Threads per bulk call to a cluster. More threads would wait for the GIL and not for servers."""
 
 
 class Client(Protocol):
-    """What is needed of a client: redis.Redis, redis.RedisCluster, valkey.Valkey and valkey.ValkeyCluster have it."""
+    """A client: redis.Redis, redis.RedisCluster, valkey.Valkey, valkey.ValkeyCluster, or another with these methods."""
 
     def pipeline(self, transaction: bool = ...) -> Any: ...
 
@@ -35,20 +35,20 @@ class Client(Protocol):
 class ShardedFilter:
     """A sliding window that is spread over N keys, so that all servers of a cluster share the work.
 
-    An item belongs to the shard that shard_of says; shard i is the key "{name:i}", and the braces let a cluster place each
-    shard by itself. Every shard keeps the window of shard_window, so that together they keep the whole one. Every process
-    that uses the same name, number of shards and promise uses the same filter.
+    shard_of assigns each item to a shard. Shard i is the key "{name:i}"; the braces let a cluster place each shard
+    independently. Every shard keeps a window of shard_window, so that together they keep the whole window. All
+    processes that use the same name, number of shards and promise use the same filter.
 
-    The shards that do not exist yet are created. Those that do must keep the same window at least as well, or ConfigError is
-    raised.
+    Missing shards are created. Existing shards must have the same window and overload policy, and a rate that is not
+    higher; otherwise ConfigError is raised.
 
-    client: of redis-py or valkey-py, for a server or a cluster. One that does not retry: a command that is sent again after a
-        lost connection finds what it has added itself, and says of new items that they were seen. RuntimeWarning is
-        given for one that does.
-    name: of the filter; no braces.
-    shards: how many; a few for each server, so that a cluster can spread them. It cannot be changed later.
-    window, or within and capacity; false_positive_rate, max_slack, layout, shape, overload, seed: as for Filter. Time windows
-        go by the servers' clocks.
+    client: a client of redis-py or valkey-py, for a server or a cluster. It must not retry: if a command is sent again
+        after a lost connection, its first attempt may have added the new items, and they are then reported as seen. A
+        client that retries causes a RuntimeWarning.
+    name: the name of the filter, without braces.
+    shards: the number of shards. Use a few per server, so that a cluster can spread them. It cannot be changed later.
+    window, or within and capacity; false_positive_rate, max_slack, layout, shape, overload, seed: as for Filter. Time
+        windows use the servers' clocks.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class ShardedFilter:
             raise ConfigError(f"name = {name!r} is not possible: braces decide where a cluster puts a key; leave them out")
         whole = capacity if window is None else window
         share = None if whole is None else shard_window(whole, shards)
-        # Also says what is wrong, in the words of Filter, before any server is asked.
+        # Planning also validates the arguments, with the error messages of Filter, before any command is sent.
         self._plan = plan(
             window=share if window is not None else None,
             within=within,
@@ -90,8 +90,8 @@ class ShardedFilter:
             counts_itself = hasattr(client, "cluster_error_retry_attempts")
             remedy = "retry=Retry(NoBackoff(), 0)" + ", cluster_error_retry_attempts=0" * counts_itself
             warnings.warn(
-                f"this client sends a command {retries} times again when the connection is lost, and new items that the "
-                f"lost one has added are then reported as seen: build the client with {remedy}",
+                f"this client retries a command {retries} times after a lost connection; if the first attempt has added "
+                f"new items, the retry reports them as seen: build the client with {remedy}",
                 RuntimeWarning,
                 stacklevel=2,
             )
@@ -99,7 +99,7 @@ class ShardedFilter:
         if self._plan.span_ms is not None:
             options += ["SPAN", self._plan.span_ms]
             options += ["OVERLOAD", "RATE" if self._plan.overload == "keep_rate" else "WINDOW"]
-        # Clients send Python's own numbers only, and numpy's are as good.
+        # Clients send only Python's own number types; numbers of numpy are converted.
         options += [] if max_slack is None else ["SLACK", repr(float(max_slack))]
         options += [] if layout is None else ["LAYOUT", layout]
         options += [] if seed is None else ["SEED", operator.index(seed)]
@@ -108,12 +108,12 @@ class ShardedFilter:
 
     @property
     def keys(self) -> list[str]:
-        """The keys of the shards, in order."""
+        """Keys of the shards, in order."""
         return [f"{{{self._name}:{shard}}}" for shard in range(self._shards)]
 
     @property
     def shard_plan(self) -> Plan:
-        """The plan of one shard, as this version of lately makes it."""
+        """The plan of one shard, as computed by this version of lately."""
         return self._plan
 
     def add(self, item: Item) -> None:
@@ -121,38 +121,38 @@ class ShardedFilter:
         self.add_many([item])
 
     def contains(self, item: Item) -> bool:
-        """Whether the item was added lately."""
+        """Returns True if the item was added lately."""
         return self.contains_many([item])[0]
 
     __contains__ = contains
 
     def check_and_add(self, item: Item) -> bool:
-        """Whether the item was seen lately; and adds it. Every sighting refreshes."""
+        """Returns True if the item was seen lately, and adds it. Every sighting refreshes the item."""
         return self.check_and_add_many([item])[0]
 
     def check_or_add(self, item: Item) -> bool:
-        """Whether the item was seen lately; and adds it only if not."""
+        """Returns True if the item was seen lately; adds it otherwise."""
         return self.check_or_add_many([item])[0]
 
     def add_many(self, items: Iterable[Item]) -> None:
-        """add for each of many items. Shards are asked at the same time, those of a cluster up to eight; if one fails, others may
-        have been added to."""
+        """Adds many items. Commands go to several shards at the same time, in a cluster to at most eight. If one shard
+        fails, others may already have added their items."""
         self._ask(items, ("APBF.INSERT",), ("NOCREATE", "ITEMS"))
 
     def contains_many(self, items: Iterable[Item]) -> list[bool]:
-        """contains for each of many items, answered in order."""
+        """Calls contains for each item; returns the answers in order."""
         return self._ask(items, ("APBF.MEXISTS",), ())
 
     def check_and_add_many(self, items: Iterable[Item]) -> list[bool]:
-        """check_and_add for each of many items, answered in order; a repeat among them is seen."""
+        """Calls check_and_add for each item; returns the answers in order. A repeat within the call counts as seen."""
         return [not new for new in self._ask(items, ("APBF.INSERT",), ("NOCREATE", "ITEMS"))]
 
     def check_or_add_many(self, items: Iterable[Item]) -> list[bool]:
-        """check_or_add for each of many items, answered in order."""
+        """Calls check_or_add for each item; returns the answers in order."""
         return [not new for new in self._ask(items, ("APBF.INSERT",), ("NX", "NOCREATE", "ITEMS"))]
 
     def delete(self) -> None:
-        """Deletes all shards, and with them what they know."""
+        """Deletes all shards with their items."""
         pipeline = self._client.pipeline(transaction=False)
         for key in self.keys:
             pipeline.delete(key)
@@ -172,7 +172,7 @@ class ShardedFilter:
         self._check(existing)
 
     def _check(self, keys: list[str]) -> None:
-        """Whoever created them may have wanted something else."""
+        """Raises ConfigError if existing shards were created with a promise that does not cover this one."""
         pipeline = self._client.pipeline(transaction=False)
         for key in keys:
             for name in ("window", "span_ms", "overload", "error_rate"):
@@ -183,8 +183,8 @@ class ShardedFilter:
             if (window, span_ms) != (self._plan.window, self._plan.span_ms):
                 raise ConfigError(
                     f"{key} exists with a window of {window} and a span of {span_ms} ms, but {self._plan.window} and "
-                    f"{self._plan.span_ms} ms were asked for: ask for the window and the shards it was created with, or "
-                    f"choose another name"
+                    f"{self._plan.span_ms} ms were asked for: ask for the window and the number of shards it was "
+                    f"created with, or choose another name"
                 )
             policy = None if overload is None else f"keep_{_text(overload)}"
             if policy != self._plan.overload:
@@ -192,7 +192,7 @@ class ShardedFilter:
                     f"{key} exists with overload={policy!r}, but {self._plan.overload!r} was asked for: ask for the policy it "
                     f"was created with, or choose another name"
                 )
-            # One that errs less keeps the promise, too. The server prints the rate to some digits.
+            # A lower rate keeps the promise, too. The tolerance is for the rounding in the server's reply.
             if float(rate) > self._rate * (1 + 1e-9):
                 raise ConfigError(
                     f"{key} exists with a false positive rate of {float(rate)}, but {self._rate} was asked for: ask for the "
@@ -213,10 +213,10 @@ class ShardedFilter:
         return answers
 
     def _send(self, shards: list[list[tuple[str | bytes, ...]]]) -> list[list[Any]]:
-        """The replies to the commands of several shards, each shard's in their order."""
+        """Sends the commands of several shards. Returns the replies per shard, in the order of the commands."""
         if _is_cluster(self._client):
-            # The clients' pipelines for clusters send a command again when the connection is lost, however they
-            # are built (redis-py 8.1, `_send_cluster_commands`); their single commands do as they are told.
+            # Cluster pipelines retry a command after a lost connection, whatever the client's retry policy is
+            # (redis-py 8.1, `_send_cluster_commands`). Single commands follow the policy.
             def send(commands: list[tuple[str | bytes, ...]]) -> list[Any]:
                 return [self._client.execute_command(*command) for command in commands]
 
@@ -234,17 +234,17 @@ class ShardedFilter:
 
 @dataclass
 class Group:
-    """The items of one shard, and where they stood among all."""
+    """The items of one shard, and their positions in the whole call."""
 
     positions: list[int] = field(default_factory=list)
     items: list[bytes] = field(default_factory=list)
 
 
 def grouped(items: Iterable[Item], shards: int) -> dict[int, Group]:
-    """The items by shard, each group in their order."""
+    """Groups items by shard; each group keeps their order."""
     groups: dict[int, Group] = {}
     for position, item in enumerate(_objects(items)):
-        # As bytes, so that no encoding of the client's changes them.
+        # As bytes, so that the client's encoding does not change them.
         data = item_bytes(item)
         group = groups.setdefault(shard_of(data, shards), Group())
         group.positions.append(position)
@@ -253,7 +253,7 @@ def grouped(items: Iterable[Item], shards: int) -> dict[int, Group]:
 
 
 def _objects(items: Iterable[Item]) -> Iterable[Item]:
-    """Arrays and columns as Python's objects: a client sends nothing else."""
+    """Converts arrays and columns to Python objects, because a client sends nothing else."""
     if isinstance(items, (str, bytes, bytearray, memoryview)):
         raise TypeError(f"{type(items).__name__} is one item, not many: call the method without _many, or pass a list")
     for method in ("tolist", "to_list", "to_pylist"):
@@ -264,7 +264,7 @@ def _objects(items: Iterable[Item]) -> Iterable[Item]:
 
 
 def _text(reply: str | bytes) -> str:
-    """A reply of a client that decodes, or of one that does not."""
+    """Decodes a reply, unless the client has already decoded it."""
     return reply.decode() if isinstance(reply, bytes) else reply
 
 
@@ -273,8 +273,9 @@ def _is_cluster(client: object) -> bool:
 
 
 def _retries(client: Any) -> int | str:
-    """How often a client sends a command again when the connection is lost; 0 if it does not say."""
-    # A cluster's client has it as an attribute, a server's tells it. valkey-py's for clusters has a count besides.
+    """Returns how often a client retries a command after a lost connection; 0 if unknown."""
+    # A cluster client has the policy as an attribute, a single-server client has a method. valkey-py's cluster client
+    # has a separate count as well.
     is_asked = hasattr(client, "get_retry") and not _is_cluster(client)
     policy = client.get_retry() if is_asked else getattr(client, "retry", None)
     errors = {error.__name__ for error in getattr(policy, "_supported_errors", ())}

@@ -1,4 +1,5 @@
-//! Columns of Arrow: pyarrow's, Polars', and of everybody else who speaks the Arrow PyCapsule interface. Nothing is copied.
+//! Arrow columns of pyarrow, Polars and every other library with the Arrow PyCapsule interface. They are read
+//! without a copy.
 
 use std::ffi::CStr;
 
@@ -12,9 +13,9 @@ use super::strided::Strided;
 use super::{Column, column_refused};
 
 pub(super) enum Failure {
-    /// The object did not hand out Arrow data after all.
+    /// The object did not export Arrow data.
     NotExported(PyErr),
-    /// It did, but they are no items.
+    /// The object exported Arrow data, but they are not items.
     Refused(PyErr),
 }
 
@@ -47,8 +48,8 @@ fn columns(schema: &Schema, chunks: Vec<Owned<Array>>) -> PyResult<Vec<Box<dyn C
     for array in chunks.into_iter().filter(|array| array.0.length > 0) {
         if let Some(position) = first_null(kind, &array.0) {
             return Err(PyValueError::new_err(format!(
-                "item {} is null, and nothing is no item: drop nulls first (drop_null, drop_nulls, dropna), or fill them \
-                 with a text of your own",
+                "item {} is null: drop nulls first (drop_null, drop_nulls, dropna), or fill them with a value of your \
+                 choice",
                 before + position
             )));
         }
@@ -58,42 +59,45 @@ fn columns(schema: &Schema, chunks: Vec<Owned<Array>>) -> PyResult<Vec<Box<dyn C
     Ok(columns)
 }
 
-/// The types of Arrow that are items, by how they lie in memory.
+/// Arrow types that can be items, by their memory layout.
 #[derive(Clone, Copy)]
 enum Kind {
     Integers {
         is_signed: bool,
         width: usize,
     },
-    /// Bytes of one width.
+    /// Bytes of a fixed width.
     Fixed {
         width: usize,
     },
-    /// Strings or bytes, one after the other.
+    /// Strings or bytes stored one after the other, with offsets of 32 bits.
     Offsets32,
+    /// The same with offsets of 64 bits.
     Offsets64,
-    /// Strings or bytes, each where its view says.
+    /// Strings or bytes, each located by a view.
     Views,
     /// Nothing but nulls.
     Nulls,
 }
 
-/// What they are, and the remedy.
-const BOOLEANS: (&str, &str) = ("booleans", "cast the column to an integer, or to the texts you mean");
+/// Name of the type, and the remedy.
+const BOOLEANS: (&str, &str) = ("booleans", "cast the column to integers or to strings");
 
 impl Kind {
     fn of(schema: &Schema) -> PyResult<Self> {
         if schema.format.is_null() {
-            return Err(PyValueError::new_err("the Arrow schema has no format: its producer is at fault"));
+            return Err(PyValueError::new_err(
+                "the Arrow schema has no format: report this to the library that exported it",
+            ));
         }
-        // SAFETY: the schema is live, and its format a text that ends with a zero byte.
+        // SAFETY: the schema is live, and its format is a text that ends with a zero byte.
         let format = unsafe { CStr::from_ptr(schema.format) }.to_string_lossy();
         if !schema.dictionary.is_null() {
             let remedy = "cast the column to strings first: .cast(pl.String), .astype(\"str\"), or .dictionary_decode()";
             return Err(column_refused("categories", remedy));
         }
         let refused = |kind, remedy| Err(column_refused(kind, remedy));
-        // Booleans that lie as integers of one byte.
+        // Booleans that are stored as integers of one byte.
         let is_bool8 = schema.extension_name() == Some(b"arrow.bool8");
         match &*format {
             "c" if is_bool8 => refused(BOOLEANS.0, BOOLEANS.1),
@@ -104,10 +108,12 @@ impl Kind {
             "vu" | "vz" => Ok(Self::Views),
             "n" => Ok(Self::Nulls),
             "b" => refused(BOOLEANS.0, BOOLEANS.1),
-            "e" | "f" | "g" => refused("floats", "cast the column to int64 if they are whole, or to strings"),
+            "e" | "f" | "g" => {
+                refused("floats", "cast the column to int64 if they are whole numbers, or to strings")
+            }
             "+s" => refused(
                 "tables",
-                "pass one column, for example table[\"id\"]; to compare rows by several columns, make one of them first",
+                "pass one column, for example table[\"id\"]; to identify rows by several columns, concatenate them first",
             ),
             other => match (other.strip_prefix("w:").map(str::parse), other.starts_with('t')) {
                 (Some(Ok(width)), _) => Ok(Self::Fixed { width }),
@@ -124,8 +130,9 @@ impl Kind {
         Ok(match self {
             Self::Integers { is_signed, width } => {
                 let integers = strided(array, width)?.into_integers(is_signed, false);
-                integers
-                    .ok_or_else(|| column_refused("integers of an odd width", "cast the column to int64"))?
+                integers.ok_or_else(|| {
+                    column_refused("integers of an unsupported width", "cast the column to int64")
+                })?
             }
             Self::Fixed { width } => strided(array, width)?.into_bytes(false),
             Self::Offsets32 => Box::new(Offsets::<i32>::new(array)?),
@@ -144,7 +151,7 @@ fn integer_width(format: &str) -> usize {
     }
 }
 
-/// The array's buffer of this number; null if it has none.
+/// Returns the buffer with this number; null if the array has none.
 fn buffer(array: &Array, number: usize) -> *const u8 {
     if number >= array.n_buffers as usize || array.buffers.is_null() {
         return std::ptr::null();
@@ -153,18 +160,18 @@ fn buffer(array: &Array, number: usize) -> *const u8 {
     unsafe { *array.buffers.add(number) }.cast()
 }
 
-/// The same, where there has to be one.
+/// Returns the buffer with this number, or an error if the array has none.
 fn required_buffer(array: &Array, number: usize) -> PyResult<*const u8> {
     let found = buffer(array, number);
     if found.is_null() {
         return Err(PyValueError::new_err(format!(
-            "the Arrow array lacks its buffer {number}: its producer is at fault"
+            "the Arrow array lacks its buffer {number}: report this to the library that exported it"
         )));
     }
     Ok(found)
 }
 
-/// The position of the first null of an array that is not empty.
+/// Returns the position of the first null. The array must not be empty.
 fn first_null(kind: Kind, array: &Array) -> Option<usize> {
     if matches!(kind, Kind::Nulls) {
         return Some(0);
@@ -176,7 +183,7 @@ fn first_null(kind: Kind, array: &Array) -> Option<usize> {
     let offset = array.offset as usize;
     (0..array.length as usize).find(|i| {
         let bit = offset + i;
-        // SAFETY: the validity buffer has a bit for every element, those before the offset included.
+        // SAFETY: the validity buffer has a bit for every element, including those before the offset.
         unsafe { validity.add(bit / 8).read() >> (bit % 8) & 1 == 0 }
     })
 }
@@ -184,18 +191,19 @@ fn first_null(kind: Kind, array: &Array) -> Option<usize> {
 fn strided(array: Owned<Array>, width: usize) -> PyResult<Strided> {
     let (offset, len) = (array.0.offset as usize, array.0.length as usize);
     let first = required_buffer(&array.0, 1)?.wrapping_add(offset * width);
-    // SAFETY: buffer 1 of such an array holds its elements, one after the other, and Arrow data are not written to.
+    // SAFETY: buffer 1 of an array of fixed-width elements holds the elements one after the other, and nobody
+    // writes to Arrow data.
     Ok(unsafe { Strided::new(first, width.cast_signed(), width, len, array) })
 }
 
-/// Strings or bytes, one after the other: element i is from offset i to offset i + 1.
+/// Strings or bytes stored one after the other: element i reaches from offset i to offset i + 1.
 struct Offsets<O> {
     offsets: *const O,
     data: *const u8,
     array: Owned<Array>,
 }
 
-// SAFETY: the pointers are into the array's memory, which it keeps in place; they are only read.
+// SAFETY: the pointers point into the memory of the array, which keeps it in place; it is only read.
 unsafe impl<O> Send for Offsets<O> {}
 // SAFETY: as above.
 unsafe impl<O> Sync for Offsets<O> {}
@@ -215,13 +223,14 @@ impl<O: Copy + Into<i64>> Column for Offsets<O> {
     fn hash(&self, function: HashFunction, first: usize, hashes: &mut [u64]) {
         assert!(first + hashes.len() <= self.len());
         for (i, hash) in hashes.iter_mut().enumerate() {
-            // SAFETY: an array of n elements has n + 1 offsets, and this one's are not beyond the last.
+            // SAFETY: an array of n elements has n + 1 offsets, and both offsets of this element are among
+            // them.
             let (start, end): (i64, i64) = unsafe {
                 let offset = self.offsets.add(first + i);
                 (offset.read_unaligned().into(), offset.add(1).read_unaligned().into())
             };
             *hash = function.hash(match usize::try_from(end - start) {
-                // SAFETY: offsets are positions in the data buffer, by the format.
+                // SAFETY: by the Arrow format, offsets are positions in the data buffer.
                 Ok(len) if len > 0 => unsafe {
                     std::slice::from_raw_parts(self.data.offset(start as isize), len)
                 },
@@ -231,13 +240,13 @@ impl<O: Copy + Into<i64>> Column for Offsets<O> {
     }
 }
 
-/// Strings or bytes that are 16 bytes each: a length, and either up to 12 bytes or the place where there are more.
+/// Strings or bytes as views of 16 bytes: a length, then either the content (up to 12 bytes) or its location.
 struct Views {
     views: *const [u8; 16],
     array: Owned<Array>,
 }
 
-// SAFETY: the pointer is into the array's memory, which it keeps in place; it is only read.
+// SAFETY: the pointer points into the memory of the array, which keeps it in place; it is only read.
 unsafe impl Send for Views {}
 // SAFETY: as above.
 unsafe impl Sync for Views {}
@@ -267,7 +276,8 @@ impl Column for Views {
                 None => {
                     // Buffers 0 and 1 are the validity and the views.
                     let data = buffer(&self.array.0, 2 + number(8));
-                    // SAFETY: a long view names a data buffer and the place in it where its bytes are, by the format.
+                    // SAFETY: by the Arrow format, a long view names a data buffer and the position of its
+                    // bytes in that buffer.
                     unsafe { std::slice::from_raw_parts(data.add(number(12)), len) }
                 }
             });

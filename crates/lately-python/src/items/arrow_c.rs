@@ -1,4 +1,4 @@
-//! The Arrow C data interface: structures that a producer fills, and functions that free what is behind them.
+//! The Arrow C data interface: structures that a producer fills, and functions that free their data.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem;
@@ -21,16 +21,17 @@ pub(super) struct Schema {
 }
 
 impl Schema {
-    /// The extension type that the column is of, if it is of one.
+    /// Returns the name of the column's extension type, or `None` if it has none.
     pub(super) fn extension_name(&self) -> Option<&[u8]> {
         let mut next = self.metadata.cast::<u8>();
         if next.is_null() {
             return None;
         }
-        // SAFETY: the metadata are the number of pairs, and then a key and a value of each, by the interface.
+        // SAFETY: by the interface, the metadata are the number of pairs, followed by a key and a value for
+        // each pair.
         let pairs = unsafe { take_number(&mut next) };
         (0..pairs).find_map(|_| {
-            // SAFETY: as above; there are so many pairs.
+            // SAFETY: as above; `pairs` is the number of pairs.
             let (key, value) = unsafe { (take_text(&mut next), take_text(&mut next)) };
             (key == b"ARROW:extension:name").then_some(value)
         })
@@ -38,9 +39,9 @@ impl Schema {
 }
 
 /// # Safety
-/// There is an `i32` of metadata, at whatever address.
+/// `next` points to an `i32` of metadata, at any alignment.
 unsafe fn take_number(next: &mut *const u8) -> usize {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let number = next.cast::<i32>().read_unaligned();
         *next = next.add(size_of::<i32>());
@@ -49,9 +50,9 @@ unsafe fn take_number(next: &mut *const u8) -> usize {
 }
 
 /// # Safety
-/// There are a length and so many bytes of metadata, which live for `'a`.
+/// `next` points to metadata: a length, followed by that number of bytes, which live for `'a`.
 unsafe fn take_text<'a>(next: &mut *const u8) -> &'a [u8] {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let len = take_number(next);
         let text = std::slice::from_raw_parts(*next, len);
@@ -84,9 +85,9 @@ pub(super) struct Stream {
 }
 
 /// # Safety
-/// The type is one of the interface's structures, for which all zeros mean "released".
+/// The type is one of the structures of the interface, for which all zeros mean "released".
 pub(super) unsafe trait Structure: Sized {
-    /// The name of the capsules that carry it.
+    /// The name of the capsules that contain it.
     const CAPSULE: &'static CStr;
     /// The function that frees it.
     fn release_function(&mut self) -> Option<unsafe extern "C" fn(*mut Self)>;
@@ -95,7 +96,8 @@ pub(super) unsafe trait Structure: Sized {
 
 macro_rules! structure {
     ($type:ident, $capsule:literal) => {
-        // SAFETY: it is one of the three; null pointers, zero counts and no functions.
+        // SAFETY: it is one of the three structures of the interface; all zeros are null pointers, zero
+        // counts and no functions.
         unsafe impl Structure for $type {
             const CAPSULE: &'static CStr = $capsule;
             fn release_function(&mut self) -> Option<unsafe extern "C" fn(*mut Self)> {
@@ -111,35 +113,36 @@ structure!(Schema, c"arrow_schema");
 structure!(Array, c"arrow_array");
 structure!(Stream, c"arrow_array_stream");
 
-/// A structure that is ours to free.
+/// A structure that this crate owns and frees.
 pub(super) struct Owned<T: Structure>(pub(super) T);
 
-// SAFETY: the interface asks producers for data that any thread may read and release.
+// SAFETY: the interface requires of producers that any thread may read and release the data.
 unsafe impl<T: Structure> Send for Owned<T> {}
 // SAFETY: as above; nothing here changes a structure behind a shared reference.
 unsafe impl<T: Structure> Sync for Owned<T> {}
 
 impl<T: Structure> Owned<T> {
-    /// For a producer to fill.
+    /// Returns an empty structure for a producer to fill.
     fn empty() -> Self {
         // SAFETY: all zeros are a released structure.
         Self(unsafe { mem::zeroed() })
     }
 
-    /// Moves the structure out of its capsule, which is left with a released one. One that was released before is refused:
-    /// there is nothing behind its pointers, and a consumed array would look like an empty one.
+    /// Moves the structure out of its capsule and leaves a released one there. Fails if the structure was
+    /// released before: its pointers are not valid, and a consumed array would look like an empty one.
     pub(super) fn take_from(capsule: &Bound<'_, PyCapsule>) -> PyResult<Self> {
         let inside = capsule.pointer_checked(Some(T::CAPSULE))?.cast::<T>();
-        // SAFETY: a capsule of this name holds this structure, by the Arrow PyCapsule interface; moving it and marking what
-        // is left as released is the interface's own way to hand it over. The interpreter is attached, so nobody else moves it.
+        // SAFETY: by the Arrow PyCapsule interface, a capsule of this name holds this structure. A consumer
+        // takes it over by moving it and marking the original as released. The interpreter is attached, so no
+        // other thread moves it at the same time.
         Self(unsafe { inside.replace(mem::zeroed()) }).if_live()
     }
 
     fn if_live(self) -> PyResult<Self> {
         if self.0.is_released() {
             return Err(PyValueError::new_err(format!(
-                "the Arrow capsule `{}` was released already, as it is after it was read once: pass the column itself, which \
-                 exports a new one for each call",
+                "the Arrow capsule `{}` was released already; a capsule can be read only once: pass the column itself, \
+                 which exports a new capsule for each call",
                 T::CAPSULE.to_string_lossy()
             )));
         }
@@ -150,7 +153,7 @@ impl<T: Structure> Owned<T> {
 impl<T: Structure> Drop for Owned<T> {
     fn drop(&mut self) {
         if let Some(release) = self.0.release_function() {
-            // SAFETY: it has not been released yet, and is not used afterwards.
+            // SAFETY: the structure has not been released yet, and is not used afterwards.
             unsafe { release(&raw mut self.0) }
         }
     }
@@ -161,20 +164,20 @@ impl Owned<Stream> {
         let mut schema = Owned::empty();
         let Some(get) = self.0.get_schema else {
             return Err(PyOSError::new_err(
-                "the Arrow stream does not tell its schema: its producer is at fault",
+                "the Arrow stream has no get_schema function: report this to the library that exported it",
             ));
         };
-        // SAFETY: both structures are live and of the kind that the function takes.
+        // SAFETY: both structures are live and have the types that the function takes.
         let code = unsafe { get(&raw mut self.0, &raw mut schema.0) };
         self.check(code)?;
         schema.if_live()
     }
 
-    /// `None` at the end.
+    /// Returns the next chunk; `None` at the end.
     pub(super) fn next(&mut self) -> PyResult<Option<Owned<Array>>> {
         let mut array = Owned::<Array>::empty();
         if let Some(get) = self.0.get_next {
-            // SAFETY: both structures are live and of the kind that the function takes.
+            // SAFETY: both structures are live and have the types that the function takes.
             let code = unsafe { get(&raw mut self.0, &raw mut array.0) };
             self.check(code)?;
         }
@@ -185,14 +188,14 @@ impl Owned<Stream> {
         if code == 0 {
             return Ok(());
         }
-        // SAFETY: the stream is live; the text, if there is one, is valid until its next call.
+        // SAFETY: the stream is live; the text, if not null, is valid until the next call on the stream.
         let text =
             self.0.get_last_error.map(|get| unsafe { get(&raw mut self.0) }).filter(|text| !text.is_null());
-        // SAFETY: as above; it ends with a zero byte.
+        // SAFETY: as above; the text ends with a zero byte.
         let text = text.map(|text| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned());
         Err(PyOSError::new_err(format!(
             "the Arrow stream failed with code {code}: {}",
-            text.as_deref().unwrap_or("it does not say why")
+            text.as_deref().unwrap_or("no reason was given")
         )))
     }
 }

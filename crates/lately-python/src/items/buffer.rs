@@ -1,4 +1,4 @@
-//! Arrays that show their memory: numpy's, and others with Python's buffer protocol.
+//! Arrays of numpy, and other objects that expose their memory with Python's buffer protocol.
 
 use lately::HashFunction;
 use pyo3::buffer::PyUntypedBuffer;
@@ -12,19 +12,18 @@ use crate::errors;
 
 pub(super) enum Found {
     Column(Box<dyn Column>),
-    /// Python objects: to be asked one by one.
+    /// Python objects, to be read one by one.
     Objects,
 }
 
-/// `None` if it has no buffer.
+/// Returns `None` if the object has no buffer.
 pub(super) fn read(items: &Bound<'_, PyAny>, function: HashFunction) -> PyResult<Option<Found>> {
     let Ok(buffer) = PyUntypedBuffer::get(items) else {
-        // numpy shows no memory of dates, and iterating over them would give objects that nobody means.
+        // numpy does not export the memory of dates, and iterating over them would give unexpected objects.
         return match items.getattr("dtype").and_then(|dtype| dtype.getattr("kind")) {
-            Ok(kind) if kind.eq("M")? || kind.eq("m")? => Err(column_refused(
-                "dates or times",
-                "pass .astype(\"int64\"), or the texts you know them by",
-            )),
+            Ok(kind) if kind.eq("M")? || kind.eq("m")? => {
+                Err(column_refused("dates or times", "pass .astype(\"int64\"), or strings"))
+            }
             _ => Ok(None),
         };
     };
@@ -34,19 +33,17 @@ pub(super) fn read(items: &Bound<'_, PyAny>, function: HashFunction) -> PyResult
             "call the method without _many, or pass a list",
         ));
     }
-    // Its memory does not tell which elements are missing. By name, so that numpy need not be there.
+    // The memory of a masked array does not show which elements are masked. The class is found by name,
+    // because numpy is optional.
     let mut classes = items.get_type().mro().iter();
     if classes
         .any(|class| class.getattr("__name__").is_ok_and(|name| name.eq("MaskedArray").unwrap_or(false)))
     {
-        return Err(column_refused(
-            "a masked array",
-            "pass .compressed(), or .filled() with a value of your own",
-        ));
+        return Err(column_refused("a masked array", "pass .compressed(), or .filled(value)"));
     }
     if buffer.dimensions() != 1 {
         return Err(PyValueError::new_err(format!(
-            "an array of {} dimensions is not a column of items: pass one of one dimension, for example .ravel()",
+            "an array of {} dimensions is not a column of items: pass an array of one dimension, for example .ravel()",
             buffer.dimensions()
         )));
     }
@@ -56,8 +53,8 @@ pub(super) fn read(items: &Bound<'_, PyAny>, function: HashFunction) -> PyResult
     let name = String::from_utf8_lossy(buffer.format().to_bytes()).into_owned();
     let Format { code, is_swapped } = Format::parse(name.as_bytes());
     let (first, stride) = (buffer.buf_ptr().cast::<u8>(), buffer.strides()[0]);
-    // SAFETY: the buffer describes its memory so, and keeps it in place until it is dropped. That nobody writes to it
-    // meanwhile is asked of callers (docs/python.md).
+    // SAFETY: the buffer describes its memory with these values, and keeps it in place until it is dropped.
+    // Callers must not write to the memory during the call (docs/python.md).
     let elements = unsafe { Strided::new(first, stride, buffer.item_size(), buffer.shape()[0], buffer) };
     let other = || column_refused(&format!("elements of the format `{name}`"), "pass a list of items");
     let column = match code {
@@ -70,11 +67,11 @@ pub(super) fn read(items: &Bound<'_, PyAny>, function: HashFunction) -> PyResult
         }
         b's' => elements.into_bytes(true),
         b'w' => Box::new(Hashes(hash_code_points(items.py(), &elements, is_swapped, function)?)),
-        b'?' => return Err(column_refused("booleans", "pass .astype(\"uint8\"), or the texts you mean")),
+        b'?' => return Err(column_refused("booleans", "pass .astype(\"uint8\"), or strings")),
         b'e' | b'f' | b'd' | b'g' => {
             return Err(column_refused(
                 "floats",
-                "pass .astype(\"int64\") if they are whole, or their texts",
+                "pass .astype(\"int64\") if they are whole numbers, or strings",
             ));
         }
         _ => return Err(other()),
@@ -82,7 +79,8 @@ pub(super) fn read(items: &Bound<'_, PyAny>, function: HashFunction) -> PyResult
     Ok(Some(Found::Column(column)))
 }
 
-/// The protocol's name of an element: an order of bytes, a number (of no interest, the width says it), a code.
+/// The element format of the buffer protocol: a byte order, a number (ignored, because the item size gives
+/// the width), and a code.
 struct Format {
     code: u8,
     is_swapped: bool,
@@ -97,13 +95,14 @@ impl Format {
             _ => (false, format),
         };
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        // Structures and the like have no code that anybody knows.
+        // Structures and other compound formats have no single code.
         let code = if let [code] = rest[digits..] { code } else { 0 };
         Self { code, is_swapped }
     }
 }
 
-/// numpy's `U`: code points of four bytes, padded with zeros; hashed as UTF-8. Here and now, because not all can be.
+/// Hashes numpy's `U` as UTF-8: code points of four bytes, padded with zeros. All are hashed before the
+/// filter is called, because some code points have no UTF-8 encoding.
 fn hash_code_points(
     py: Python<'_>,
     elements: &Strided,
@@ -123,7 +122,7 @@ fn hash_code_points(
                     zeros += 1;
                     continue;
                 }
-                // Zeros that something follows are part of the text.
+                // Zeros before another code point are part of the text.
                 (0..std::mem::take(&mut zeros)).for_each(|_| text.push('\0'));
                 text.push(char::from_u32(point).ok_or((i, point))?);
             }
@@ -133,7 +132,7 @@ fn hash_code_points(
     };
     py.detach(hash_all).map_err(|(position, point): (usize, u32)| {
         PyValueError::new_err(format!(
-            "item {position} has the code point U+{point:04X}, which UTF-8 has no bytes for: pass bytes, for example \
+            "item {position} has the code point U+{point:04X}, which has no UTF-8 encoding: pass bytes, for example \
              encoded with errors=\"surrogateescape\""
         ))
     })?;

@@ -1,7 +1,7 @@
-//! Many items at once: arrays and columns as they lie in memory, or anything that can be iterated over.
+//! The items of a bulk call: arrays and columns, read in place, or any iterable.
 //!
-//! A bulk call either happens as a whole or not at all, so what can be refused is refused here, before the filter hears of
-//! the first item.
+//! A bulk call adds all of its items or none, so invalid items are refused here, before the filter sees the
+//! first item.
 
 mod arrow;
 mod arrow_c;
@@ -14,17 +14,18 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyList, PyString, PyTuple};
 
-/// How many hashes are made before the filter is asked about them. They stay in the processor's cache.
+/// Number of hashes that are computed before they are passed to the filter. They fit into the processor's
+/// cache.
 const CHUNK: usize = 1024;
 
-/// Items that need no interpreter any more. They own, or keep alive, the memory they read.
+/// Items that can be read without the interpreter. They own the memory they read, or keep it alive.
 pub(crate) trait Column: Send + Sync {
     fn len(&self) -> usize;
-    /// The hashes of `hashes.len()` items from `first` on; they exist.
+    /// Computes the hashes of `hashes.len()` items from `first` on; the items must exist.
     fn hash(&self, function: HashFunction, first: usize, hashes: &mut [u64]);
 }
 
-/// Items whose hashes are known already.
+/// Items whose hashes are already computed.
 struct Hashes(Vec<u64>);
 
 impl Column for Hashes {
@@ -39,7 +40,7 @@ impl Column for Hashes {
 
 pub(crate) struct Items {
     columns: Vec<Box<dyn Column>>,
-    /// Whether they came as an array or a column, so that their answers should be one, too.
+    /// True if the caller passed an array or a column; the answers are then an array, too.
     pub(crate) are_columns: bool,
 }
 
@@ -68,7 +69,7 @@ impl Items {
             match arrow::read(items) {
                 Ok(columns) => return Ok(Self { columns, are_columns: true }),
                 Err(arrow::Failure::Refused(error)) => return Err(error),
-                // A pandas series offers Arrow even where pyarrow is missing or cannot take its values.
+                // A pandas series offers Arrow even if pyarrow is missing or cannot convert its values.
                 Err(arrow::Failure::NotExported(error)) if !has_array => return Err(error),
                 Err(arrow::Failure::NotExported(_)) => {}
             }
@@ -78,8 +79,8 @@ impl Items {
             if !array.is(items) {
                 return Self::read(&array, function);
             }
-            // An array that comes back as it was has been looked at already: it shows no memory (numpy's StringDType), but
-            // its answers are those of an array.
+            // `asarray` returned the same array, which `buffer::read` could not read: it exports no memory
+            // (numpy's StringDType). The answers are still an array.
             return Ok(Self { are_columns: true, ..Self::from_sequence(items, function)? });
         }
         Self::from_sequence(items, function)
@@ -93,7 +94,8 @@ impl Items {
         self.columns.iter().map(|column| column.len()).sum()
     }
 
-    /// Hands out the hashes in order, a chunk at a time, with the position of the chunk's first item.
+    /// Passes the hashes to `take` in order, one chunk at a time, with the position of the chunk's first
+    /// item.
     pub(crate) fn for_each_chunk(&self, function: HashFunction, mut take: impl FnMut(usize, &[u64])) {
         let mut hashes = [0; CHUNK];
         let mut before = 0;
@@ -108,7 +110,7 @@ impl Items {
     }
 }
 
-/// The remedy for types that are columns of something else than items.
+/// The error for columns whose elements are not items.
 fn column_refused(kind: &str, remedy: &str) -> PyErr {
-    PyTypeError::new_err(format!("items are strings, bytes or integers, not {kind}: {remedy}"))
+    PyTypeError::new_err(format!("items must be strings, bytes or integers, not {kind}: {remedy}"))
 }

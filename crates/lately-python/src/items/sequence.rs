@@ -1,4 +1,4 @@
-//! Items that are Python objects, one by one.
+//! Items that are Python objects, read one by one.
 
 use lately::HashFunction;
 use pyo3::exceptions::PyTypeError;
@@ -7,14 +7,14 @@ use pyo3::prelude::*;
 use crate::errors::NoMemory;
 use crate::item;
 
-/// How many items a hint of their number is believed without seeing them: a hint may say anything.
+/// The most items for which memory is reserved because of a length hint: a hint may be arbitrarily wrong.
 const MOST_HINTED: usize = 1 << 16;
 
 pub(super) fn hashes(items: &Bound<'_, PyAny>, function: HashFunction) -> PyResult<Vec<u64>> {
     let items = items.try_iter().map_err(|error| {
         let name = items.get_type().fully_qualified_name().map_or_else(|_| "this".into(), |name| name.to_string());
         let refused = PyTypeError::new_err(format!(
-            "{name} is not many items: pass a list, a numpy array, an Arrow or Polars column, or another iterable"
+            "expected many items, not {name}: pass a list, a numpy array, an Arrow or Polars column, or another iterable"
         ));
         refused.set_cause(items.py(), Some(error));
         refused
@@ -23,14 +23,14 @@ pub(super) fn hashes(items: &Bound<'_, PyAny>, function: HashFunction) -> PyResu
     for (position, item) in items.enumerate() {
         let item = item?;
         let hash = item::hash(&item, function).map_err(|error| at(item.py(), position, error))?;
-        // Doubles the room where there is none; an endless iterable ends here.
+        // Doubles the capacity if the vector is full. An endless iterable fails here.
         hashes.try_reserve(1).map_err(|_| NoMemory::for_items::<u64>(2 * position))?;
         hashes.push(hash);
     }
     Ok(hashes)
 }
 
-/// Says which item it was, where that is the only thing to add.
+/// Adds the position of the item to a plain TypeError; other errors stay the same.
 fn at(py: Python<'_>, position: usize, error: PyErr) -> PyErr {
     if !error.get_type(py).is(py.get_type::<PyTypeError>()) {
         return error;

@@ -1,4 +1,4 @@
-//! Elements of one width at equal distances in memory: integers and bytes.
+//! Elements of a fixed width at equal distances in memory: integers and bytes.
 
 use std::any::Any;
 use std::marker::PhantomData;
@@ -8,7 +8,7 @@ use lately::HashFunction;
 use super::Column;
 use crate::decimal::Decimal;
 
-/// Where the elements are. Distances may be negative, as those of a numpy array that was turned around.
+/// The location of the elements. The stride may be negative, as in a reversed numpy array.
 pub(super) struct Strided {
     first: *const u8,
     stride: isize,
@@ -18,14 +18,15 @@ pub(super) struct Strided {
     _owner: Box<dyn Any + Send + Sync>,
 }
 
-// SAFETY: the pointer is into memory that the owner keeps alive and in place; it is only read.
+// SAFETY: the pointer points into memory that the owner keeps alive and in place; it is only read.
 unsafe impl Send for Strided {}
 // SAFETY: as above.
 unsafe impl Sync for Strided {}
 
 impl Strided {
     /// # Safety
-    /// As long as `owner` lives, `width` bytes can be read at each of `len` elements, and nobody writes to them during a call.
+    /// As long as `owner` lives, `width` bytes can be read at each of the `len` elements, and nobody writes
+    /// to them during a call.
     pub(super) unsafe fn new(
         first: *const u8,
         stride: isize,
@@ -40,22 +41,22 @@ impl Strided {
         self.len
     }
 
-    /// Where element i begins; only for `i < len`.
+    /// Returns the address of element i; only for `i < len`.
     #[inline]
     fn at(&self, i: usize) -> *const u8 {
         debug_assert!(i < self.len);
-        // Wrapping, so that this is no claim about the memory: who reads there makes it.
+        // Wrapping arithmetic makes no claim about the memory; the code that reads there must.
         self.first.wrapping_offset(self.stride.wrapping_mul(i.cast_signed()))
     }
 
     #[inline]
     pub(super) fn bytes(&self, i: usize) -> &[u8] {
         assert!(i < self.len);
-        // SAFETY: `new` was promised that element i can be read and lives as long as `self`.
+        // SAFETY: the caller of `new` has promised that element i can be read and lives as long as `self`.
         unsafe { std::slice::from_raw_parts(self.at(i), self.width) }
     }
 
-    /// The elements as integers, if there are integers of this width.
+    /// Returns the elements as integers; `None` if no integer type has this width.
     pub(super) fn into_integers(self, is_signed: bool, is_swapped: bool) -> Option<Box<dyn Column>> {
         Some(match (is_signed, self.width) {
             (false, 1) => self.into_numbers::<u8>(is_swapped),
@@ -75,7 +76,7 @@ impl Strided {
         Box::new(Integers::<T> { elements: self, is_swapped, number: PhantomData })
     }
 
-    /// The elements as bytes. Padding is zero bytes at the end, which are no part of the item.
+    /// Returns the elements as bytes. If `is_padded`, zero bytes at the end are not part of the item.
     pub(super) fn into_bytes(self, is_padded: bool) -> Box<dyn Column> {
         Box::new(FixedBytes { elements: self, is_padded })
     }
@@ -112,14 +113,14 @@ number! {
     i64: i64::is_negative, i64::unsigned_abs;
 }
 
-/// How many texts are written before they are hashed. What was just written in pieces cannot be read at once: the processor
-/// would wait until the pieces have arrived in its cache.
+/// Number of texts that are written before they are hashed. Reading a text directly after writing it in
+/// pieces would stall: the processor would wait until the pieces have arrived in its cache.
 const TEXTS: usize = 64;
 
-/// Integers are hashed as their decimal text; see `crate::item`.
+/// Integers, hashed as their decimal text; see `crate::item`.
 struct Integers<T> {
     elements: Strided,
-    /// Whether their bytes lie in the other order.
+    /// True if the byte order differs from the machine's.
     is_swapped: bool,
     number: PhantomData<T>,
 }
@@ -135,7 +136,8 @@ impl<T: Number> Column for Integers<T> {
         for (block, hashes) in hashes.chunks_mut(TEXTS).enumerate() {
             for (i, text) in texts[..hashes.len()].iter_mut().enumerate() {
                 let element = self.elements.at(first + block * TEXTS + i).cast::<T>();
-                // SAFETY: the element exists, has the width of T, and may lie at any address.
+                // SAFETY: the element exists and has the width of T; an unaligned read is valid at any
+                // address.
                 let number = unsafe { element.read_unaligned() };
                 *text = if self.is_swapped { number.swapped() } else { number }.decimal();
             }
