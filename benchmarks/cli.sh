@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Races `lately dedup` against awk and exact deduplicators in Rust on a generated log, after checking that the outputs agree.
 #   benchmarks/cli.sh [LINES] > record.json     20 million lines (1 GB) by default; needs about 3 GB of disk and of memory
-# RUNNER, if set, is a command that runs each round, for example `taskset -c 0,1`; ROUNDS are 3.
-# What is told on the way goes to standard error, the record to standard output. Everything else is temporary: peers are
-# installed into a temporary root and the log is removed.
+# RUNNER: a command that runs each round, for example `taskset -c 0,1`; none by default. ROUNDS: 3 by default.
+# Progress goes to standard error, the record to standard output. Everything else is temporary: peers are installed into
+# a temporary root, and the log is removed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 lines=${1:-20000000}
@@ -24,7 +24,7 @@ for peer in huniq runiq uq xuniq zet; do
   if command -v "$peer" >/dev/null || cargo install -q --root "$work" "$peer" >&2; then
     peers+=("$peer")
   else
-    say "$peer cannot be built here"
+    say "$peer could not be installed; it is left out"
   fi
 done
 
@@ -32,7 +32,8 @@ cd "$work"
 "$lab" log "$lines" > log
 say "$(wc -l < log) lines, $(wc -c < log) bytes"
 
-# Exact peers agree with each other; lately with an exact window, line by line, and with itself in each way of output.
+# Checks before timing: exact peers must agree with awk, and lately with an exact window, line by line. Its plain output,
+# from a file and from standard input, must agree with its tagged output.
 awk '!seen[$0]++' log > exact
 for peer in "${peers[@]}"; do
   bash -c "${deduplicate[$peer]}" | cmp - exact || { say "$peer does not agree with awk"; exit 1; }
@@ -44,7 +45,7 @@ say "against an exact window: $verdict"
 "$lately" dedup --window $window < log | cmp - <(sed -n 's/^new\t//p' tagged)
 rm tagged exact
 
-# Each contender once per round, in turn, so that a noisy moment hits all; the best of the rounds counts.
+# Each contender runs once per round, so that a noisy moment hits all of them; the best round counts.
 cat > round <<ROUND
 measure() { /usr/bin/time -a -o times -f "\$1|%e|%U|%S|%M" bash -c "\$2 > /dev/null"; }
 measure "wc -l" "wc -l log"
@@ -62,7 +63,7 @@ import json, os, platform, sys
 lines, size, window, verdict, memory, rounds = sys.argv[1:]
 figures = {}
 for name, seconds, user, system, kilobytes in (line.strip().split("|") for line in open("times")):
-    # Beside seconds, which a busy machine stretches, what the processors worked.
+    # A busy machine stretches the seconds, so the processor time is recorded too.
     processor_seconds = round(float(user) + float(system), 2)
     figure = {"seconds": float(seconds), "processor_seconds": processor_seconds, "peak_kilobytes": int(kilobytes)}
     figures[name] = min(figure, figures.get(name, figure), key=lambda figure: figure["seconds"])

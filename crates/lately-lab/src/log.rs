@@ -1,4 +1,4 @@
-//! A log to deduplicate, the same on every machine, and an exact judge of what became of it.
+//! A log to deduplicate, the same on every machine, and an exact judge of the deduplicated output.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -7,9 +7,9 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// One line in so many repeats an earlier one.
+/// One line in this many repeats an earlier one.
 const REPEATS: u64 = 5;
-/// Most repeats come soon; one in so many comes at any distance.
+/// Most repeats come soon; one in this many comes at any distance.
 const LATE_REPEATS: u64 = 20;
 const SOON: u64 = 500_000;
 
@@ -17,7 +17,7 @@ const SOON: u64 = 500_000;
 pub(crate) fn generate(lines: u64, out: impl Write) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 20, out);
     let mut random = Random(17);
-    // Which line stands where, so that a repeat can be written again.
+    // The number of each line written so far, so that it can be repeated.
     let mut written: Vec<u32> = Vec::new();
     let mut fresh = 0;
     let mut line = Vec::new();
@@ -48,13 +48,13 @@ fn write_line(number: u32, line: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
-/// What an exact window says about a tagged log.
+/// The result of comparing a tagged log with an exact window.
 #[derive(Debug, Default)]
 pub(crate) struct Verdict {
     pub(crate) lines: u64,
-    /// Repeats within the window that were called new: there must be none.
+    /// Repeats within the window that are tagged as new: there must be none.
     pub(crate) missed: u64,
-    /// Lines never seen before, and how many of them were called seen.
+    /// Lines never seen before, and how many of them are tagged as seen.
     pub(crate) fresh: u64,
     pub(crate) mistaken: u64,
 }
@@ -68,9 +68,7 @@ pub(crate) fn judge(tagged: &Path, window: u64) -> io::Result<Verdict> {
     while input.read_until(b'\n', &mut line)? > 0 {
         let (is_seen, text) = match line.split_first_chunk::<5>() {
             Some((b"seen\t", text)) => (true, text),
-            _ => {
-                (false, line.strip_prefix(b"new\t").ok_or_else(|| io::Error::other("a line without a tag"))?)
-            }
+            _ => (false, line.strip_prefix(b"new\t").ok_or_else(|| untagged(verdict.lines + 1))?),
         };
         match last.insert(xxh3_64(text), verdict.lines) {
             None => {
@@ -83,6 +81,12 @@ pub(crate) fn judge(tagged: &Path, window: u64) -> io::Result<Verdict> {
         line.clear();
     }
     Ok(verdict)
+}
+
+fn untagged(line: u64) -> io::Error {
+    io::Error::other(format!(
+        "line {line} starts with neither `new` nor `seen`; pass the output of `lately dedup --emit tagged`"
+    ))
 }
 
 /// Splitmix64.

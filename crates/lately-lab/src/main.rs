@@ -1,5 +1,6 @@
-//! The lab, where claims are earned: the paper's tables and figures, the race of all sliding-window filters it names, and
-//! benchmarks; and what `benchmarks/cli.sh` and `benchmarks/python.py` measure the command and the Python package with.
+//! The lab measures what lately claims: it reproduces the paper's tables and figures, races all
+//! sliding-window filters that the paper names, and runs benchmarks. It also has the helpers of
+//! `benchmarks/cli.sh` and `benchmarks/python.py`.
 
 mod bench;
 mod log;
@@ -15,33 +16,33 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-/// Where lately's claims are earned.
+/// The measurements behind lately's claims.
 #[derive(Parser)]
 enum Command {
     /// Recomputes and measures the paper's tables and figures
     Reproduce {
-        /// Where report.html, tables.json and one CSV per figure go
+        /// The directory for report.html, tables.json and one CSV file per figure
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
     },
     /// Races every sliding-window filter the paper names, with the same memory on the same streams
     Race {
-        /// Where race.json and report.html go
+        /// The directory for race.json and report.html
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
-        /// The large window with one stream only, fewer questions: within two minutes
+        /// Use one stream only for the large window, and ask fewer questions: takes less than two minutes
         #[arg(long)]
         quick: bool,
     },
     /// Times our layouts against peers, in one process, round by round
     Bench {
-        /// Two windows and fewer rounds
+        /// Measure only two windows, in fewer rounds
         #[arg(long)]
         quick: bool,
-        /// For machines to read
+        /// Print JSON
         #[arg(long)]
         json: bool,
-        /// Only contenders with this in their name
+        /// Measure only contenders whose name contains NAME, and the reference
         #[arg(long, value_name = "NAME", default_value = "")]
         only: String,
     },
@@ -49,7 +50,7 @@ enum Command {
     Log { lines: u64 },
     /// Times the batch call on the numbers of a file, for `benchmarks/python.py`
     Numbers { file: PathBuf, window: u64, rate: f64 },
-    /// Says what an exact window says about the output of `lately dedup --emit tagged`
+    /// Compares the output of `lately dedup --emit tagged` with an exact window
     Judge { file: PathBuf, window: u64 },
 }
 
@@ -78,7 +79,9 @@ fn judge(file: &Path, window: u64) -> io::Result<()> {
     let log::Verdict { lines, missed, fresh, mistaken } = log::judge(file, window)?;
     println!("{{\"lines\":{lines},\"missed\":{missed},\"fresh\":{fresh},\"mistaken\":{mistaken}}}");
     if missed > 0 {
-        Err(io::Error::other(format!("{missed} repeats within the window were missed")))
+        Err(io::Error::other(format!(
+            "{missed} repeats within the window of {window} lines are tagged as new"
+        )))
     } else {
         Ok(())
     }

@@ -1,9 +1,9 @@
-//! One job after the other, on as many threads as the machine has cores.
+//! Runs jobs on one thread per core.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Runs all jobs; results are in the jobs' order.
+/// Runs all jobs; returns the results in the order of the jobs.
 pub(crate) fn in_parallel<'a, T: Sync, R: Send>(jobs: &'a [T], run: impl Fn(&'a T) -> R + Sync) -> Vec<R> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
@@ -20,7 +20,7 @@ pub(crate) fn in_parallel<'a, T: Sync, R: Send>(jobs: &'a [T], run: impl Fn(&'a 
             });
         }
     });
-    let taken = results.into_iter().map(|result| result.into_inner().expect("all threads have ended well"));
+    let taken = results.into_iter().map(|result| result.into_inner().expect("no thread has panicked"));
     taken.map(|result| result.expect("every job was taken")).collect()
 }
 

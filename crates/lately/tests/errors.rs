@@ -8,7 +8,7 @@ fn promise() -> Builder {
     Filter::builder().window(1_000).false_positive_rate(0.01)
 }
 
-/// The message, which must contain each of these.
+/// Asserts that the builder fails with a message that contains each of `says`; returns the error.
 #[track_caller]
 fn refused(builder: &Builder, says: &[&str]) -> ConfigError {
     let error = builder.build().map(|filter| filter.plan()).unwrap_err();
@@ -20,14 +20,14 @@ fn refused(builder: &Builder, says: &[&str]) -> ConfigError {
 }
 
 #[test]
-fn a_promise_without_a_window_or_a_rate() {
+fn a_promise_without_a_window_or_a_rate_is_refused() {
     refused(&Filter::builder().false_positive_rate(0.1), &["window(", "max_memory("]);
     refused(&Filter::builder().max_memory(1 << 20), &["window("]);
     refused(&Filter::builder().window(10), &["false_positive_rate(", "max_memory(", "shape("]);
 }
 
 #[test]
-fn windows_of_nothing_and_of_more_than_can_be_counted() {
+fn windows_that_are_empty_or_too_large_are_refused() {
     refused(&promise().window(0), &["0 inserts", "1 to"]);
     refused(&promise().window(u64::MAX), &[&u64::MAX.to_string(), &MAX_WINDOW.to_string()]);
     let span = Duration::from_secs(1);
@@ -38,7 +38,7 @@ fn windows_of_nothing_and_of_more_than_can_be_counted() {
 }
 
 #[test]
-fn rates_that_are_no_rates() {
+fn rates_that_are_out_of_range_or_unreachable_are_refused() {
     for rate in [0.0, -0.1, 1.0, 2.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 9e-16] {
         refused(&promise().false_positive_rate(rate), &["rate", "less than 1"]);
     }
@@ -50,7 +50,7 @@ fn rates_that_are_no_rates() {
 }
 
 #[test]
-fn slack_that_is_no_slack_and_slack_that_no_l_reaches() {
+fn invalid_slack_is_refused_and_unreachable_slack_is_refused_with_a_reachable_one() {
     for slack in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         refused(&promise().max_slack(slack), &["slack", "more than 0"]);
     }
@@ -67,7 +67,7 @@ fn slack_that_is_no_slack_and_slack_that_no_l_reaches() {
     ];
     for builder in cases {
         let message = refused(&builder, &["slack", "or more can"]).to_string();
-        // As a reader would: ask for the number in the message.
+        // Follow the message as a user would: ask for the slack that it names.
         let said = message.split(": ").last().and_then(|rest| rest.split(' ').next()).unwrap();
         builder
             .max_slack(said.parse().unwrap())
@@ -77,7 +77,7 @@ fn slack_that_is_no_slack_and_slack_that_no_l_reaches() {
 }
 
 #[test]
-fn shapes_the_format_cannot_hold() {
+fn shapes_that_the_format_cannot_hold_are_refused() {
     for (k, l) in [(0, 5), (5, 0), (512, 513), (u32::MAX, u32::MAX)] {
         refused(&promise().shape(k, l), &[&format!("k={k} l={l}"), "1024"]);
     }
@@ -103,12 +103,12 @@ fn shapes_the_format_cannot_hold() {
 }
 
 #[test]
-fn an_overload_policy_without_a_clock() {
+fn an_overload_policy_without_a_time_window_is_refused() {
     refused(&promise().overload(Overload::KeepRate), &["overload", "time_window("]);
 }
 
 #[test]
-fn memory_that_is_not_enough_says_what_is() {
+fn too_little_memory_is_refused_with_remedies_that_work() {
     let builder = promise().window(100_000).false_positive_rate(1e-4).max_memory(100_000);
     let error = refused(&builder, &["max_memory is 100000", "window (or capacity) of", "or for a rate of"]);
     let ConfigError::MemoryTooSmall { needed_bytes, fitting_window, fitting_rate, .. } = error else {
@@ -127,7 +127,7 @@ fn memory_that_is_not_enough_says_what_is() {
 }
 
 #[test]
-fn memory_that_no_machine_has() {
+fn memory_that_no_machine_has_is_refused() {
     refused(&promise().window(MAX_WINDOW), &["bytes cannot be allocated", "max_memory("]);
     let promise = promise().false_positive_rate(0.1);
     let slices = promise.window(MAX_WINDOW).shape(1_000, 1).segment(Segment::Slices { parts: 64 });
@@ -139,6 +139,6 @@ fn memory_that_no_machine_has() {
 
 #[test]
 #[should_panic(expected = "3 items were passed, but `seen` has 2 elements: pass one element per item")]
-fn a_batch_with_too_few_answers() {
+fn a_batch_with_too_few_answers_panics() {
     promise().build().unwrap().contains_batch(&["a", "b", "c"], &mut [false; 2]);
 }

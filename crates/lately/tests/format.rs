@@ -1,4 +1,4 @@
-//! docs/format.md, followed by hand: offsets, hashing and bit positions written down a second time, from the document
+//! A second implementation of docs/format.md: offsets, hashing and bit positions, written from the document
 //! alone. If this file and the crate disagree, one of them has changed the format.
 
 mod common;
@@ -28,7 +28,7 @@ impl Parsed<'_> {
         self.u64((words + bit / 64 * 8) as usize) >> (bit % 64) & 1 == 1
     }
 
-    /// The bits of an item in the segment at a ring position, counted from the first word.
+    /// Returns the bits of an item in the segment at a ring position, numbered from the first word.
     fn bits(&self, hash: u64, position: u64) -> Vec<u64> {
         let (b, cells) = (u64::from(self.u32(24)), self.u64(40));
         match self.u32(12) {
@@ -97,8 +97,8 @@ fn an_inserted_item_sets_exactly_the_documented_bits() {
             let all = (bytes.len() as u64 - 144 - 16 * segments - 8) * 8;
             let mut set: Vec<u64> = (0..all).filter(|&bit| parsed.is_set(bit)).collect();
             if let Segment::Rows { row_bytes, .. } = shape.segment {
-                // The last 16 bits of the item's row are its stamp; other rows' stamps are zero, or as old as the
-                // shift that last visited them.
+                // The last 16 bits of the item's row are its stamp. The stamps of other rows are zero, or as
+                // old as the shift that last visited them.
                 let row_bits = u64::from(row_bytes) * 8;
                 let stamp = (expected[0] / row_bits + 1) * row_bits - 16;
                 let written =
@@ -112,7 +112,7 @@ fn an_inserted_item_sets_exactly_the_documented_bits() {
 }
 
 #[test]
-fn header_fields_stand_where_the_document_says() {
+fn header_fields_are_at_the_documented_offsets() {
     let mut filter = Filter::builder()
         .time_window(Duration::from_millis(700), 90)
         .overload(Overload::KeepRate)
@@ -154,7 +154,7 @@ fn header_fields_stand_where_the_document_says() {
     assert_eq!([start(0), start(1), start(2), start(3)], [(15, 1_200), (15, 1_100), (13, 1_000), (0, 1_000)]);
     let content = bytes.len() - 8;
     assert_eq!(parsed.u64(content), xxhash_rust::xxh3::xxh3_64(&bytes[..content]));
-    // A blueprint: all before the words, and a checksum of that.
+    // A blueprint is everything before the words, followed by a checksum of it.
     let head = 144 + 16 * 10;
     let blueprint = filter.blueprint();
     assert_eq!(blueprint.len(), head + 8);
@@ -165,10 +165,10 @@ fn header_fields_stand_where_the_document_says() {
 #[test]
 fn hashes_have_their_published_values() {
     let filter = Filter::builder().window(10).false_positive_rate(0.1).build().unwrap();
-    // XXH3's value for the empty input, from its specification's test vectors.
+    // XXH3's value for the empty input, from the test vectors of its specification.
     assert_eq!(filter.hash_of(""), 0x2d06_8005_38d3_94c2);
     assert_eq!(HashFunction::Xxh3 { seed: 0 }.hash(b""), 0x2d06_8005_38d3_94c2);
-    // SipHash-1-3's for the reference implementation's key 00 01 .. 0f.
+    // SipHash-1-3's value for the empty input, with the key of the reference implementation, 00 01 .. 0f.
     let key = core::array::from_fn(|i| i as u8);
     let sip = HashFunction::SipHash13 { key };
     assert_eq!(sip.hash(b"").to_le_bytes(), [0xdc, 0xc4, 0x0f, 0x05, 0x58, 0x01, 0xac, 0xab]);

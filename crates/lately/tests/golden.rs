@@ -1,5 +1,6 @@
-//! Promise 5: the same input gives the same filter, bit for bit, on every platform and version that shares the format
-//! version. A failure here means the format or the planner has changed; both are changes users must be told of.
+//! Promise 5: the same input gives the same filter, bit for bit, on every platform and version that shares
+//! the format version. A failure here means that the format or the planner has changed, and users must be
+//! told.
 
 mod common;
 
@@ -9,7 +10,8 @@ use std::time::Duration;
 use common::{Random, item, shapes, with_shape};
 use lately::{Builder, Filter, HashFunction, Layout, Overload};
 
-/// A stream with repeats, pauses and steps back, and the digest of all answers and of the snapshot.
+/// Feeds a stream with repeats, pauses and backward steps; returns the digest of all answers and of the
+/// snapshot.
 fn digest(builder: &Builder) -> u64 {
     let mut filter = builder.build().unwrap();
     let mut random = Random(42);
@@ -64,7 +66,7 @@ fn slower_instructions_give_the_same_filter() {
             assert!(answers == seen && slow == fast, "{shape}");
             slow.contains_batch(&items, &mut answers);
             assert_eq!(answers, seen_known, "{shape}");
-            // A single operation takes another way than a batch.
+            // A single operation runs other code than a batch.
             let mut single = slower.clone();
             assert!(items.iter().map(|item| single.check_and_insert(item)).eq(seen.clone()), "{shape}");
             assert!(single == fast, "{shape}");

@@ -1,12 +1,13 @@
-//! Positions derived from one hash behave as independent hash functions would, also where slices are small and many
-//! must match: there plain double hashing reports several times too many strangers.
+//! Positions derived from one hash behave like independent hash functions, even if slices are small and many
+//! of them must match. There, plain double hashing reports several times too many strangers.
 
 mod common;
 
 use common::{assert_rate_is, item, with_shape};
 use lately::{Filter, HashFunction, Segment, Shape};
 
-/// Strangers reported by freshly filled filters, against the exact model, which assumes independent hashes.
+/// Compares how many strangers freshly filled filters report with the exact model, which assumes independent
+/// hashes.
 fn check(shape: &Shape, window: u64, hash_function: HashFunction, hits: f64, name: impl Fn(u64) -> Vec<u8>) {
     let mut filter: Filter = with_shape(shape).window(window).hash_function(hash_function).build().unwrap();
     let plan = filter.plan();
@@ -64,8 +65,8 @@ fn many_blocks_have_the_rate_of_independent_hashes() {
 
 #[test]
 fn rows_have_the_rate_of_independent_hashes() {
-    // Few rows and many, and every segment's bits from its own part of the hash: one mask for all segments of a row
-    // would report several times as many.
+    // Each segment takes its bits from its own part of the hash. One mask for all segments of a row would
+    // report several times as many strangers.
     let rows = |k, l, row_bytes, parts| Shape {
         required_matches: k,
         window_generations: l,
@@ -77,7 +78,7 @@ fn rows_have_the_rate_of_independent_hashes() {
 }
 
 #[test]
-fn seeds_keys_and_the_looks_of_items_do_not_matter() {
+fn seeds_keys_and_the_form_of_items_do_not_change_the_rate() {
     let shape = Shape::slices(10, 7);
     let text = |number: u64| format!("https://example.org/order/{number}?page=1").into_bytes();
     check(&shape, 2_000, HashFunction::Xxh3 { seed: u64::MAX }, 2_000.0, text);

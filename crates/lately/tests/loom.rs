@@ -1,7 +1,8 @@
-//! Threads that share a filter, in every order that loom finds (up to three preemptions, memory reordering included).
+//! Threads that share a filter, in every interleaving that loom finds (up to three preemptions, with memory
+//! reordering).
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test --release --test loom`. Filters are as small as they come, so that every insert brings
-//! a shift, and two items meet in one row.
+//! Run with `RUSTFLAGS="--cfg loom" cargo test --release --test loom`. Most filters are as small as possible,
+//! so that every insert causes a shift, and two items share one row.
 #![cfg(loom)]
 
 use lately::{Filter, Segment, SharedFilter};
@@ -12,7 +13,7 @@ const ROWS: Segment = Segment::Rows { row_bytes: 64, parts: 1 };
 const SLICES: Segment = Segment::Slices { parts: 1 };
 const BLOCKS: Segment = Segment::Blocks { block_bits: 64, bits_per_block: 1 };
 
-/// k = 1, l = 2 and g = 1: the last two inserts are never forgotten, and nearly every insert brings a shift.
+/// k = 1, l = 2 and g = 1: the last two inserts are always reported, and nearly every insert causes a shift.
 fn template(segment: Segment, inserts: u64) -> Filter {
     let mut filter = Filter::builder().window(2).shape(1, 2).segment(segment).build().unwrap();
     assert_eq!(filter.guaranteed_window(), 2);
@@ -20,12 +21,12 @@ fn template(segment: Segment, inserts: u64) -> Filter {
     filter
 }
 
-/// Well mixed below, the same above: all items are in one row.
+/// The low bits are well mixed and the high bits are equal, so that all items are in one row.
 fn hash(number: u64) -> u64 {
     (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_mul(0x2545_f491_4f6c_dd1d) >> 12
 }
 
-/// Loom finds few orders of a reader that is not spawned, so readers are.
+/// Readers are spawned, because loom finds few interleavings of a reader on the main thread.
 fn check(template: &Filter, run: impl Fn(Arc<SharedFilter>) + Sync + Send + 'static) {
     check_up_to(3, template, run);
 }
@@ -49,11 +50,12 @@ fn spawn<T: 'static>(
     thread::spawn(move || run(&filter))
 }
 
-/// Two inserts at once, each of which brings a shift: both are there when both have returned.
+/// Two concurrent inserts, each of which causes a shift: when both have returned, both items are reported.
 #[test]
-fn two_inserts_are_both_there() {
+fn two_concurrent_inserts_are_both_reported() {
     for segment in [ROWS, SLICES, BLOCKS] {
-        // With rows: fresh ones, and ones that are behind by one and by more than all generations.
+        // For rows: fresh rows, rows that are one generation behind, and rows that are behind by more than
+        // all generations.
         for inserts in [0, 1, 5] {
             check(&template(segment, inserts), |filter| {
                 let other = spawn(&filter, |filter| filter.insert_hash(hash(1)));
@@ -65,9 +67,9 @@ fn two_inserts_are_both_there() {
     }
 }
 
-/// A query beside one insert: what was inserted just before is still in the window.
+/// A query during one insert: the item inserted just before is still in the window.
 #[test]
-fn a_query_beside_an_insert_finds_what_is_in_the_window() {
+fn a_query_during_an_insert_finds_the_items_of_the_window() {
     for segment in [ROWS, SLICES, BLOCKS] {
         for inserts in [1, 2, 6] {
             check(&template(segment, inserts), move |filter| {
@@ -79,13 +81,14 @@ fn a_query_beside_an_insert_finds_what_is_in_the_window() {
     }
 }
 
-/// An item that is inserted again and again is at no moment out of the window, however many shifts a query goes through.
+/// An item that is inserted again and again never leaves the window, however many shifts happen during a
+/// query.
 #[test]
-fn a_query_finds_what_is_refreshed_in_time() {
+fn a_query_finds_an_item_that_is_refreshed_in_time() {
     for segment in [ROWS, SLICES, BLOCKS] {
         let mut template = template(segment, 3);
         template.insert_hash(hash(1));
-        // Three inserts, each with its shift, in the middle of a query; more preemptions would take hours.
+        // Three inserts, each with a shift, during a query; more preemptions would take hours.
         check_up_to(1, &template, |filter| {
             let query = spawn(&filter, |filter| filter.contains_hash(hash(1)));
             let inserts = spawn(&filter, |filter| (0..3).for_each(|_| filter.insert_hash(hash(1))));
@@ -95,7 +98,7 @@ fn a_query_finds_what_is_refreshed_in_time() {
     }
 }
 
-/// What a thread has inserted it finds, while another's insert shifts.
+/// A thread finds its own item while another thread's insert shifts.
 #[test]
 fn a_thread_finds_its_own_insert() {
     for segment in [ROWS, SLICES] {
@@ -108,9 +111,9 @@ fn a_thread_finds_its_own_insert() {
     }
 }
 
-/// In rows, of two threads that meet over a new item exactly one is told that it is new.
+/// In rows, if two threads check and insert the same new item at once, exactly one is told that it is new.
 #[test]
-fn exactly_one_of_two_is_told_that_an_item_is_new() {
+fn exactly_one_of_two_threads_is_told_that_an_item_is_new() {
     for inserts in [0, 3] {
         check(&template(ROWS, inserts), |filter| {
             let other = spawn(&filter, |filter| filter.check_and_insert_hash(hash(1)));
@@ -120,10 +123,10 @@ fn exactly_one_of_two_is_told_that_an_item_is_new() {
     }
 }
 
-/// A batch has rows in hand while it claims the next: two that want each other's rows both come to an end, and so does one
-/// that wants the same row again. Each item is new to exactly one of them.
+/// A batch holds rows while it claims the next one. Two batches that want each other's rows both finish, and
+/// so does a batch that wants the same row twice. Each item is new to exactly one of the batches.
 #[test]
-fn batches_through_the_same_rows_do_not_wait_for_each_other() {
+fn batches_on_the_same_rows_do_not_deadlock() {
     let template = Filter::builder().window(100).shape(1, 2).segment(ROWS).build().unwrap();
     assert!(template.plan().cells > 1);
     let (first_row, last_row) = ([hash(1), hash(2)], hash(3) | 1 << 63);
@@ -142,14 +145,14 @@ fn batches_through_the_same_rows_do_not_wait_for_each_other() {
     }
 }
 
-/// A shift while a batch has rows in hand and claims the next, to which another insert brings the new generation first, or for
-/// which its housekeeping waits: both come to an end, and nothing is lost.
+/// A shift while a batch holds rows and claims the next one. Another insert brings the new generation to that
+/// row first, or its housekeeping waits for the row: both threads finish, and no item is lost.
 #[test]
 fn a_shift_in_the_middle_of_a_batch_loses_nothing() {
     let mut template = Filter::builder().window(100).shape(1, 2).segment(ROWS).build().unwrap();
     assert!(template.plan().cells > 1);
     let (first_row, last_row) = (hash(1), [hash(2) | 1 << 63, hash(3) | 1 << 63]);
-    // The batch fills the generation.
+    // The batch completes the generation.
     let room = template.plan().items_per_generation - 2;
     (0..room).for_each(|number| template.insert_hash(hash(100 + number % 3)));
     check(&template, move |filter| {
@@ -160,13 +163,13 @@ fn a_shift_in_the_middle_of_a_batch_loses_nothing() {
     });
 }
 
-/// A batch that has to wait for a row reads the generation after that: who had the row may have brought a new one meanwhile, and
-/// have written to the row again.
+/// A batch that has to wait for a row reads the generation after the wait: the thread that held the row may
+/// have started a new generation meanwhile, and have written to the row again.
 #[test]
 fn a_shift_while_a_batch_waits_for_a_row_loses_nothing() {
     let mut template = Filter::builder().window(100).shape(1, 2).segment(ROWS).build().unwrap();
     let (first_row, last_row) = (hash(1), [2, 3, 4].map(|number| hash(number) | 1 << 63));
-    // The batch and one more fill the generation.
+    // The batch and one more insert complete the generation.
     let room = template.plan().items_per_generation - 3;
     (0..room).for_each(|number| template.insert_hash(hash(100 + number % 3)));
     check_up_to(2, &template, move |filter| {
@@ -178,11 +181,11 @@ fn a_shift_while_a_batch_waits_for_a_row_loses_nothing() {
     });
 }
 
-/// A copy made beside an insert has what was inserted before.
+/// A snapshot taken during an insert contains the items inserted before.
 #[test]
-fn a_snapshot_beside_an_insert_has_what_was_there() {
+fn a_snapshot_during_an_insert_contains_earlier_items() {
     for segment in [ROWS, SLICES] {
-        // It reads so much that more preemptions would take hours.
+        // A snapshot reads so many words that more preemptions would take hours.
         check_up_to(1, &template(segment, 3), |filter| {
             let copying = spawn(&filter, |filter| filter.snapshot());
             filter.insert_hash(hash(1));

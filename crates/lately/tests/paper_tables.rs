@@ -30,13 +30,13 @@ fn no_printed_value_is_left_out() {
     let values = values();
     let of_table = |table| values.iter().filter(move |v: &&Value| v.table == table);
     assert_eq!([1, 2, 3, 4].map(|table| of_table(table).count()), [5 * 5, 25 * 6, 16 * 7, 4 * 5]);
-    // All are compared but SWAMP's two columns.
+    // All values are compared, except SWAMP's two columns.
     let compared = [1, 2, 3, 4].map(|table| of_table(table).filter(|v| v.paper_model.is_some()).count());
     assert_eq!(compared, [5 * 5, 25 * 6, 16 * 7, 4 * 3]);
 }
 
 #[test]
-fn misprints_have_the_reason_that_is_given() {
+fn every_misprint_has_the_stated_reason() {
     let values = values();
     for (table, row, column, printed, _, reason) in MISPRINTS {
         let of_this = |v: &&Value| (v.table, v.row.as_str(), v.column) == (*table, *row, *column);
@@ -71,7 +71,7 @@ fn the_linear_gradient_makes_the_rate_of_10_7_a_fifth_too_small() {
     assert_eq!((rate(Model::Paper), rate(Model::Exact)), ("0.00121".into(), "0.00147".into()));
 }
 
-/// The paper's algorithm 1 on one pattern of matches: the answer, and what it cost.
+/// Runs the paper's algorithm 1 on one pattern of matches; returns the answer and the accesses that it took.
 fn query(k: usize, probes: &[SegmentProbe], pattern: usize) -> (bool, f64) {
     let (mut start, mut previous, mut matched, mut accesses) = (probes.len() - k, 0, 0, 0.0);
     loop {
@@ -92,7 +92,7 @@ fn query(k: usize, probes: &[SegmentProbe], pattern: usize) -> (bool, f64) {
     }
 }
 
-/// All patterns of matches, one bit for each age, with their probabilities.
+/// Returns all patterns of matches, one bit per age, with their probabilities.
 fn patterns(probes: &[SegmentProbe]) -> impl Iterator<Item = (usize, f64)> {
     (0..1 << probes.len()).map(|pattern: usize| {
         let at_age = |(age, probe): (usize, &SegmentProbe)| {
@@ -112,7 +112,7 @@ fn reported_by_brute_force(k: usize, probes: &[SegmentProbe]) -> f64 {
     patterns(probes).filter(|&(pattern, _)| has_run(k, probes.len(), pattern)).map(|(_, p)| p).sum()
 }
 
-/// Expected accesses given the answer; 0 where that answer cannot be.
+/// Returns the expected accesses of queries with this answer; 0 if the answer is impossible.
 fn accesses_by_brute_force(k: usize, probes: &[SegmentProbe], answer: bool) -> f64 {
     let (mut probability, mut accesses) = (0.0, 0.0);
     for (pattern, p) in patterns(probes) {
@@ -125,15 +125,16 @@ fn accesses_by_brute_force(k: usize, probes: &[SegmentProbe], answer: bool) -> f
     if probability > 0.0 { accesses / probability } else { 0.0 }
 }
 
-/// What the query for an item of this generation meets: those of its own segments that are there are certain.
+/// Returns the probes of a query for an item of this generation: those of its own segments that still exist
+/// match with certainty.
 fn with_item(k: usize, probes: &[SegmentProbe], generation: usize) -> Vec<SegmentProbe> {
     let mut probes = probes.to_vec();
     probes.iter_mut().skip(generation).take(k).for_each(|probe| probe.match_probability = 1.0);
     probes
 }
 
-/// The expected number of items just past the window that are reported, in generations of ten items, when the
-/// newest has `tenths` of them.
+/// Returns the expected number of items past the window that are reported, in units of a generation of ten
+/// items, when the newest generation has `tenths` items.
 fn slack_by_brute_force(k: usize, probes: &[SegmentProbe], tenths: usize) -> f64 {
     let l = probes.len() - k;
     // `items_ago` counts from 0 and is past the newest generation, because l >= 1.
@@ -142,7 +143,7 @@ fn slack_by_brute_force(k: usize, probes: &[SegmentProbe], tenths: usize) -> f64
     (10 * l..10 * (l + k)).map(reported).sum::<f64>() / 10.0
 }
 
-/// k, and more than k segments of any match probabilities and costs.
+/// Generates k, and more than k segments with arbitrary match probabilities and costs.
 fn small_filters() -> impl Strategy<Value = (usize, Vec<SegmentProbe>)> {
     let probability = prop_oneof![8 => 0.01..0.99, 1 => Just(0.0), 1 => Just(1.0)];
     let probe = (probability, 1.0..5.0, 1.0..5.0).prop_map(|(r, on_match, on_miss)| SegmentProbe {
@@ -208,20 +209,24 @@ fn metrics_of_128_segments_are_finite_and_consistent() {
         let [paper, exact] = [Model::Paper, Model::Exact].map(|model| {
             let m = metrics(model, &shape);
             let rate = m.false_positive_rate;
-            // At least k matches in a row among l + 1 places for them, each of at most 2^-k.
+            // A run of k matches can start at l + 1 places, each with a probability of at most 2^-k.
             assert!(rate > 0.0 && rate <= ((l + 1.0) * (-k).exp2()).min(1.0), "{shape}: rate {rate}");
             assert!(close(m.efficiency, -rate.log2() / k * l / (k + l)), "{shape}: {}", m.efficiency);
             assert!(close(m.bits_per_item, (k + l) * k / (l * 2_f64.ln())), "{shape}: {}", m.bits_per_item);
             // No segment is probed twice.
             for accesses in [m.accesses.window, m.accesses.false_positive] {
-                assert!((k * (1.0 - 1e-12)..=k + l).contains(&accesses), "{shape}: {accesses} of a yes");
+                assert!(
+                    (k * (1.0 - 1e-12)..=k + l).contains(&accesses),
+                    "{shape}: {accesses} accesses if reported"
+                );
             }
-            assert!((1.0..=k + l).contains(&m.accesses.absent), "{shape}: {} of a no", m.accesses.absent);
+            assert!((1.0..=k + l).contains(&m.accesses.absent), "{shape}: {} if absent", m.accesses.absent);
             assert!((1.0 / l..=k / l).contains(&m.npws), "{shape}: npws {}", m.npws);
             m
         });
         assert!(paper.false_positive_rate <= exact.false_positive_rate, "{shape}");
-        // The paper leaves out runs among younger segments, and takes those of age l and older to be full.
+        // The paper ignores runs among younger segments, and assumes that segments of age l and older are
+        // full.
         assert!(k > l || paper.npws <= exact.npws, "{shape}");
     }
 }

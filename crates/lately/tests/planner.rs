@@ -1,4 +1,4 @@
-//! The planner keeps its word: what it plans keeps the promise after all rounding, and little memory is to be had.
+//! The planner: every plan keeps the promise after all rounding, and no other shape needs much less memory.
 
 mod common;
 
@@ -22,7 +22,7 @@ fn the_rate_of_a_plan_is_at_most_the_rate_asked_for() {
                 let load = k * plan.items_per_generation as f64 / plan.cells as f64;
                 let profile = Profile::exact(&plan.shape, load, Cells::Exactly(plan.cells), 1.0);
                 assert!(profile.false_positive_rate() <= rate);
-                // Nothing is wasted where sizes are large enough not to be rounded much.
+                // Where sizes are large, rounding matters little, so nothing may be wasted.
                 if window >= 1_000_000 {
                     assert!(plan.false_positive_rate > 0.98 * rate, "{window} {rate}: {plan:?}");
                 }
@@ -47,11 +47,11 @@ fn the_slack_of_a_plan_is_at_most_the_slack_asked_for() {
 }
 
 #[test]
-fn far_fewer_bits_than_the_papers_own_shapes() {
+fn a_plan_needs_far_fewer_bits_than_the_papers_own_shapes() {
     let best = Filter::builder().window(10_000_000).false_positive_rate(1e-3).max_slack(0.1);
     let ours = best.layout(Layout::Slices).prefer(Prefer::Memory).plan().unwrap();
     assert!(ours.bits_per_item <= 23.0 && ours.npws <= 0.1, "{ours:?}");
-    // The paper's shapes for 0.001, as large as that rate really takes.
+    // The paper's shapes for 0.001, made large enough to really have that rate.
     for (k, l) in [(10, 7), (11, 9), (12, 14), (13, 23), (14, 40)] {
         let builder = Filter::builder().window(10_000_000).false_positive_rate(1e-3).shape(k, l);
         let papers = builder.segment(Segment::Slices { parts: 1 }).plan().unwrap();
@@ -59,7 +59,8 @@ fn far_fewer_bits_than_the_papers_own_shapes() {
     }
 }
 
-/// The least bits per item of a layout over a plain grid, in the limit of many cells: no clever steps, no early end.
+/// Returns the fewest bits per item of a layout over a plain grid, in the limit of many cells, without
+/// heuristics.
 fn least_bits_by_grid(layout: Layout, rate: f64, slack: f64) -> f64 {
     let segments: Vec<Segment> = match layout {
         Layout::Slices => (1..=40).map(|parts| Segment::Slices { parts }).collect(),
@@ -74,7 +75,8 @@ fn least_bits_by_grid(layout: Layout, rate: f64, slack: f64) -> f64 {
                 let shape = Shape { required_matches: k, window_generations: l, segment };
                 let at = |load: f64| Profile::exact(&shape, load, Cells::Many, 1.0);
                 let cheap_enough = |load: f64| bits_per_item(&shape, load) < least;
-                // The largest load that keeps the rate, by bisection, unless even a worse one is too dear.
+                // Bisect for the largest load that keeps the rate, unless even a load above it needs too many
+                // bits.
                 let (mut low, mut high) = (1e-4_f64, 1_000.0);
                 while high / low > 1.0005 && cheap_enough(high) {
                     let middle: f64 = (low * high).sqrt();
@@ -90,7 +92,7 @@ fn least_bits_by_grid(layout: Layout, rate: f64, slack: f64) -> f64 {
 }
 
 #[test]
-fn the_chosen_plan_takes_at_most_two_percent_more_than_the_least() {
+fn a_plan_needs_at_most_two_percent_more_memory_than_the_best_shape() {
     for layout in [Layout::Slices, Layout::Blocks] {
         for (rate, slack) in [(0.1, 0.2), (1e-2, 0.1), (1e-3, 0.1), (1e-3, 1.0), (1e-5, 0.05)] {
             // A large window that every small l divides, so that rounding plays no part.
@@ -103,12 +105,13 @@ fn the_chosen_plan_takes_at_most_two_percent_more_than_the_least() {
                 "{layout} {rate} {slack}: {} against {least} ({ratio})",
                 plan.bits_per_item
             );
-            assert!(ratio > 0.995, "the grid must contain what the planner finds: {ratio}");
+            assert!(ratio > 0.995, "the grid must contain the planner's shape: {ratio}");
         }
     }
 }
 
-/// Every shape of rows that uses them to the full; or, if `all`, every shape.
+/// Returns every shape that leaves no room for another generation in a row; if `all`, every shape that fits
+/// into a row.
 fn shapes_of_rows(row_bytes: u32, all: bool) -> impl Iterator<Item = Shape> {
     let room = if row_bytes == 64 { 31 } else { 63 };
     let with = move |parts: u32, k: u32| {
@@ -120,7 +123,7 @@ fn shapes_of_rows(row_bytes: u32, all: bool) -> impl Iterator<Item = Shape> {
     (1..=room / 2).flat_map(move |parts| (1..room / parts).flat_map(move |k| with(parts, k)))
 }
 
-/// Whether the shape keeps rate and slack of a window of `window` inserts in so many bytes.
+/// Returns true if the shape keeps rate and slack for a window of `window` inserts in `bytes` bytes.
 fn keeps_the_promise(shape: &Shape, window: u64, rate: f64, slack: f64, bytes: f64) -> bool {
     let Segment::Rows { row_bytes, .. } = shape.segment else { return false };
     let (k, l) = (f64::from(shape.required_matches), f64::from(shape.window_generations));
@@ -139,28 +142,32 @@ fn keeps_the_promise(shape: &Shape, window: u64, rate: f64, slack: f64, bytes: f
     reported(1.0) <= (1.0 + slack) * window as f64 && profile.false_positive_rate() <= rate && keeps_slack()
 }
 
-/// What a filter takes beside its rows: alignment, and where each generation began.
+/// Returns the bytes that a filter needs besides its rows: for alignment, and for the start of each
+/// generation.
 fn overhead_bytes(shape: &Shape) -> f64 {
     56.0 + 16.0 * f64::from(shape.segments())
 }
 
-/// In 2% less memory than the plan of each size of rows takes, no shape of such rows keeps the promise.
+/// Asserts for each row size that no shape keeps the promise in 2% less memory than the plan.
 fn check_rows(window: u64, rate: f64, slack: f64, all: bool) {
     let asked = Filter::builder().window(window).false_positive_rate(rate).max_slack(slack);
     for plan in asked.layout(Layout::Rows).plans().unwrap() {
-        let Segment::Rows { row_bytes, .. } = plan.shape.segment else { panic!("{plan:?} is not of rows") };
+        let Segment::Rows { row_bytes, .. } = plan.shape.segment else { panic!("{plan:?} has no rows") };
         let bytes = plan.memory_bytes as f64;
         assert!(plan.false_positive_rate <= rate && plan.npws <= slack, "{plan:?}");
-        assert!(keeps_the_promise(&plan.shape, window, rate, slack, bytes), "the search must know {plan:?}");
+        assert!(
+            keeps_the_promise(&plan.shape, window, rate, slack, bytes),
+            "the search must accept {plan:?}"
+        );
         for shape in shapes_of_rows(row_bytes, all) {
             let is_better = keeps_the_promise(&shape, window, rate, slack, bytes / 1.02);
-            assert!(!is_better, "{window} {rate} {slack}: {} takes more than {shape}", plan.shape);
+            assert!(!is_better, "{window} {rate} {slack}: {} needs more than {shape}", plan.shape);
         }
     }
 }
 
 #[test]
-fn the_plan_of_rows_takes_at_most_two_percent_more_than_the_least() {
+fn a_plan_of_rows_needs_at_most_two_percent_more_memory_than_the_best_shape() {
     for (window, rate, slack) in [(1_000_000_000, 1e-2, 0.1), (10_000, 1e-3, 0.2), (3_000, 1e-1, 0.07)] {
         check_rows(window, rate, slack, false);
     }
@@ -168,7 +175,7 @@ fn the_plan_of_rows_takes_at_most_two_percent_more_than_the_least() {
 
 #[test]
 #[ignore = "slow: ./test --full"]
-fn the_plan_of_rows_takes_at_most_two_percent_more_than_the_least_of_many() {
+fn a_plan_of_rows_needs_at_most_two_percent_more_memory_than_the_best_shape_for_many_promises() {
     for window in [1_000, 10_000, 1_000_000_000] {
         for rate in [1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6] {
             for slack in [0.07, 0.1, 0.2, 1.0] {
@@ -176,7 +183,7 @@ fn the_plan_of_rows_takes_at_most_two_percent_more_than_the_least_of_many() {
             }
         }
     }
-    // Nothing is gained by rows that are not used to the full.
+    // Shapes that leave room for another generation in a row need no less memory.
     check_rows(10_000, 1e-3, 0.2, true);
 }
 
@@ -192,7 +199,8 @@ fn plans_are_ranked_and_the_first_is_the_one_built() {
         let factor = if prefer == Prefer::Speed { 2.0 } else { 1.015 };
         let affordable = |plan: &&Plan| plan.memory_bytes as f64 <= factor * least as f64;
         assert!(affordable(&&plans[0]));
-        // The fewest accesses of what is affordable; lines of a row count less, being neighbours.
+        // The first plan has the fewest accesses of the affordable ones. The lines of a row count less,
+        // because they are adjacent.
         let cost = |plan: &Plan| match plan.shape.segment {
             Segment::Rows { row_bytes, .. } => 0.5 + f64::from(row_bytes) / 128.0,
             _ => f64::from(plan.accesses_per_insert) + plan.accesses.absent,
@@ -201,11 +209,14 @@ fn plans_are_ranked_and_the_first_is_the_one_built() {
         assert!((cost(&plans[0]) - cheapest).abs() < 1e-9, "{prefer:?}");
         assert!(plans[1..].windows(2).all(|pair| pair[0].memory_bytes <= pair[1].memory_bytes));
         for layout in LAYOUTS {
-            assert!(plans.iter().filter(|plan| plan.layout() == layout).count() >= 3, "a choice of {layout}");
+            assert!(
+                plans.iter().filter(|plan| plan.layout() == layout).count() >= 3,
+                "too few plans of {layout}"
+            );
         }
     }
     let default = Filter::builder().window(100_000).false_positive_rate(1e-3).plan().unwrap();
-    assert_eq!(default.layout(), Layout::Rows, "speed comes first");
+    assert_eq!(default.layout(), Layout::Rows, "speed is preferred by default");
 }
 
 #[test]
@@ -230,7 +241,7 @@ fn memory_buys_the_best_rate_that_fits() {
             }
         }
     }
-    // More memory than the least rate takes is left alone.
+    // Memory that even the lowest possible rate does not need is left unused.
     let plan = Filter::builder().window(1_000).max_memory(1 << 40).plan().unwrap();
     assert!(plan.memory_bytes < 1 << 20 && plan.false_positive_rate < 1e-14, "{plan:?}");
     let plan = Filter::builder().window(100).max_memory(1 << 14).layout(Layout::Rows).plan().unwrap();
@@ -246,7 +257,7 @@ fn memory_buys_the_largest_window_that_fits() {
         let more = plan.window.items() + plan.window.items().div_ceil(20);
         let refused = Filter::builder().window(more).false_positive_rate(1e-3).prefer(Prefer::Memory);
         let refused = refused.max_memory(memory).plan();
-        assert!(refused.is_err(), "5% more fits as well: {refused:?}");
+        assert!(refused.is_err(), "a window larger by 5% fits too: {refused:?}");
         let all = Filter::builder().false_positive_rate(1e-3).max_memory(memory).plans().unwrap();
         assert!(all.iter().all(|plan| plan.memory_bytes <= memory));
     }
@@ -255,7 +266,7 @@ fn memory_buys_the_largest_window_that_fits() {
 }
 
 #[test]
-fn a_shape_alone_is_the_papers_half_full_design() {
+fn a_shape_without_a_rate_gives_the_papers_half_full_design() {
     for (k, l) in [(4, 3), (10, 7), (12, 14), (21, 54)] {
         let plan = Filter::builder().window(10_000_000).shape(k, l).plan().unwrap();
         let exact = lately::model::metrics(lately::model::Model::Exact, &Shape::slices(k, l));

@@ -1,4 +1,5 @@
-//! Promise 4: memory is what the plan says, known before construction, and nothing is allocated afterwards.
+//! Promise 4: a filter takes exactly the memory of its plan, known before construction, and allocates nothing
+//! afterwards.
 
 mod common;
 
@@ -11,9 +12,8 @@ use lately::{Filter, Overload};
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// One test, because the allocator counts what other threads do too.
 #[test]
-fn memory_is_the_plans_and_never_grows() {
+fn a_filter_takes_the_memory_of_its_plan_and_never_grows() {
     for shape in shapes() {
         check(&with_shape(&shape).window(5_000));
         check(&with_shape(&shape).time_window(Duration::from_secs(1), 5_000));

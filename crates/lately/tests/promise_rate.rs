@@ -1,5 +1,5 @@
-//! Promise 2: strangers are reported at most at the rate asked for, at the worst moment, and about as often as the
-//! exact model predicts (not far less: that would be wasted memory or a wrong model).
+//! Promise 2: at the worst moment, strangers are reported at most at the requested rate, and about as often
+//! as the exact model predicts. A much lower rate would mean wasted memory or a wrong model.
 
 mod common;
 
@@ -9,7 +9,8 @@ use lately::{Filter, Layout, Segment};
 /// Strangers come from a range of numbers that is never inserted.
 const FIRST_STRANGER: u64 = 1 << 60;
 
-/// Counts reported strangers in several fillings of a filter with different items, each at its worst moment.
+/// Fills a filter several times, with different items, and counts the strangers that it reports at its worst
+/// moments.
 fn measure(filter: &mut Filter, fillings: u64, trials: u64) -> u64 {
     let mut reported = 0;
     for filling in 0..fillings {
@@ -22,14 +23,14 @@ fn measure(filter: &mut Filter, fillings: u64, trials: u64) -> u64 {
     reported
 }
 
-/// `hits` is how many reported strangers to expect: the more, the tighter the bounds.
+/// `hits` is the expected number of reported strangers: the more, the tighter the bounds.
 fn check(window: u64, rate: f64, layout: Layout, hits: f64) {
     let mut filter =
         Filter::builder().window(window).false_positive_rate(rate).layout(layout).build().unwrap();
     let plan = filter.plan();
     assert!(plan.false_positive_rate <= rate);
-    // A small filter's own rate scatters around the expectation, so many of them are asked a little each: the more, the
-    // tighter the bounds, which know nothing of that scatter.
+    // The rate of a single small filter scatters around the expectation, which the bounds do not take into
+    // account. So there are many fillings with few questions each; tighter bounds need more fillings.
     let effort = hits.max(3_000.0) / 3_000.0;
     let fillings = ((2e6 * effort) as u64 / window).clamp(3, (200.0 * effort) as u64);
     let trials = (hits / plan.false_positive_rate) as u64 / fillings * fillings;
@@ -54,7 +55,7 @@ fn check_grid(layout: Layout, hits: impl Fn(f64) -> f64) {
     }
 }
 
-/// Bounds of 10% at the higher rates, growing to 40% at the lowest, whose strangers take the longest to count.
+/// Bounds of 10% at the higher rates, growing to 40% at the lowest rate, where counting takes longest.
 fn quick(rate: f64) -> f64 {
     (rate * 3e7).clamp(200.0, 3_000.0)
 }
@@ -107,7 +108,8 @@ fn half_full_shapes_have_the_exact_models_rate_and_not_the_papers() {
         (3, 5, Segment::Blocks { block_bits: 512, bits_per_block: 4 }),
         (2, 5, Segment::Blocks { block_bits: 64, bits_per_block: 4 }),
         (2, 3, Segment::Blocks { block_bits: 64, bits_per_block: 8 }),
-        // The crowded row is what matters here: the average fills alone would predict a fraction of this.
+        // Crowded rows dominate this rate: from the average fills alone, only a fraction of it would be
+        // predicted.
         (5, 10, Segment::Rows { row_bytes: 64, parts: 2 }),
         (10, 21, Segment::Rows { row_bytes: 64, parts: 1 }),
         (4, 17, Segment::Rows { row_bytes: 128, parts: 3 }),
@@ -127,11 +129,11 @@ fn half_full_shapes_have_the_exact_models_rate_and_not_the_papers() {
 }
 
 #[test]
-fn the_estimate_from_real_bits_agrees_with_what_is_measured() {
+fn the_rate_estimated_from_the_bits_agrees_with_the_measured_rate() {
     for layout in LAYOUTS {
         let mut filter =
             Filter::builder().window(5_000).false_positive_rate(1e-3).layout(layout).build().unwrap();
-        // Nothing yet, then partly filled, then steady, then an odd phase.
+        // Empty, then partly filled, then in the steady state, then at an unaligned phase.
         assert_eq!(filter.statistics().estimated_false_positive_rate.to_bits(), 0_f64.to_bits());
         for until in [3_000, 20_000, 21_234] {
             (0..until).for_each(|number| filter.insert(item(number)));

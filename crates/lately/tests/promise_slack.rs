@@ -1,4 +1,4 @@
-//! Promise 3: what has left the window is forgotten as the model says, and in the end is a stranger again.
+//! Promise 3: items that have left the window are forgotten as the model predicts, and end up like strangers.
 
 mod common;
 
@@ -14,8 +14,9 @@ fn rows(k: u32, l: u32, row_bytes: u32, parts: u32) -> Shape {
     Shape { required_matches: k, window_generations: l, segment: Segment::Rows { row_bytes, parts } }
 }
 
-/// How many items of each generation, newest first, are reported over all filters, when the newest generation is
-/// complete to `phase`; and how many each generation has.
+/// Fills `filters` filters until the newest generation is complete to `phase`. Returns how many items of each
+/// generation, newest first, are reported over all filters; how many items a generation has over all filters;
+/// and the model's profile.
 fn measure_decay(shape: &Shape, filters: u64, phase: f64) -> (Vec<u64>, u64, Profile) {
     let builder = with_shape(shape).window(500 * u64::from(shape.window_generations));
     let plan = builder.plan().unwrap();
@@ -54,9 +55,11 @@ fn check_decay(shape: &Shape, filters: u64, phase: f64) {
             );
         }
     }
-    // From k + l generations on the prediction is that of a stranger, so the loop has checked that too.
+    // From k + l generations on, the prediction is the same as for a stranger, so the loop has checked that
+    // too.
     assert!((profile.reporting_probability(k + l) - profile.false_positive_rate()).abs() < 1e-15);
-    // The weighted slack is the area under the curve beyond the window: phase of generation l, then all but the last.
+    // The weighted slack is the area under the curve beyond the window: the share `phase` of generation l,
+    // the generations after it, and of generation l + k only the share 1 - `phase`.
     let share = |generation: u32| reported[generation as usize] as f64 / items as f64;
     let slack = phase + (l + 1..l + k).map(share).sum::<f64>() + (1.0 - phase) * share(l + k);
     let tolerance = 5.0 * (f64::from(k) / 4.0 / items as f64).sqrt();
@@ -96,7 +99,7 @@ fn expired_generations_decay_as_the_model_predicts_to_half_a_percent() {
 }
 
 #[test]
-fn the_slack_asked_for_is_kept_rounding_included() {
+fn the_requested_slack_is_kept_after_rounding() {
     for layout in LAYOUTS {
         for (window, slack) in [(100, 0.3), (1_000, 0.1), (997, 0.06), (5_000, 0.07), (10_000, 0.25)] {
             let builder =
@@ -107,7 +110,7 @@ fn the_slack_asked_for_is_kept_rounding_included() {
             for seed in 0..filters {
                 let mut filter = builder.clone().seed(seed).build().unwrap();
                 let inserts = common::fill_to_worst_moment(&mut filter, 0);
-                // All that was inserted before the window asked for and is reported all the same.
+                // Items that are older than the requested window but still reported.
                 beyond += (0..inserts - window).filter(|&number| filter.contains(item(number))).count();
             }
             let measured = beyond as f64 / (filters * window) as f64;

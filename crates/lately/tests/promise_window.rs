@@ -1,17 +1,18 @@
-//! Promise 1: any of the last `window` inserts is reported. At every phase, in every layout, after a restore.
+//! Promise 1: each of the last `window` inserts is reported, at every phase, in every layout, and after a
+//! restore.
 
 mod common;
 
 use common::{ExactWindow, Random, item, shapes, with_shape};
 use lately::Filter;
 
-/// Windows for a shape: g of 1, of a few, and one that l does not divide.
+/// Windows for a shape: with g = 1, with a larger g, and one that l does not divide.
 fn windows(window_generations: u32) -> [u64; 3] {
     let l = u64::from(window_generations);
     [l, 7 * l, 12 * l - l / 2]
 }
 
-/// Several full turns of the ring.
+/// Returns enough inserts for several full turns of the ring.
 fn turns(filter: &Filter) -> u64 {
     let plan = filter.plan();
     3 * u64::from(plan.shape.segments()) * plan.items_per_generation + 1
@@ -48,7 +49,7 @@ fn every_insert_of_the_window_is_reported_when_items_repeat() {
             let number = random.below(window * 2);
             let known = exact.inserts_since(number).is_some_and(|since| since < filter.guaranteed_window());
             let reported = filter.check_and_insert(item(number));
-            assert!(reported || !known, "{shape}: {number} passed twice");
+            assert!(reported || !known, "{shape}: {number} is in the window but not reported");
             exact.insert(number, 0);
             for old in exact.of_last(filter.guaranteed_window()) {
                 assert!(filter.contains(item(old)), "{shape}: {old} lost");
@@ -76,8 +77,8 @@ fn a_restored_filter_keeps_the_window_and_goes_on_bit_for_bit_at_every_phase() {
 
 #[test]
 fn the_window_is_l_generations_and_not_one_more() {
-    // Right after a shift, the items of the generation l + 1 ago have lost a segment: if none of many is missing, the
-    // window is larger than we say, and memory is wasted.
+    // Right after a shift, items inserted l + 1 generations ago have lost a segment. If none of many is
+    // missing, the window is larger than promised, and memory is wasted.
     for shape in shapes() {
         let mut filter = with_shape(&shape).window(40 * u64::from(shape.window_generations)).build().unwrap();
         let g = filter.plan().items_per_generation;
@@ -90,7 +91,7 @@ fn the_window_is_l_generations_and_not_one_more() {
 }
 
 #[test]
-fn a_query_that_inserts_only_the_new_neither_ages_nor_refreshes_on_a_repeat() {
+fn check_or_insert_of_a_repeat_neither_ages_nor_refreshes() {
     for shape in shapes() {
         let mut filter = with_shape(&shape).window(100).build().unwrap();
         assert!(!filter.check_or_insert("first"));
@@ -99,7 +100,7 @@ fn a_query_that_inserts_only_the_new_neither_ages_nor_refreshes_on_a_repeat() {
             assert!(filter.check_or_insert("first"));
         }
         assert!(filter == before);
-        // Only new items count towards the window, and then the item is let through again.
+        // Only new items count towards the window.
         let lifetime = u64::from(shape.segments() + 1) * filter.plan().items_per_generation;
         let mut fresh = 0;
         while filter.statistics().inserts < lifetime {

@@ -25,7 +25,7 @@ enum Operation {
 
 fn operation() -> impl Strategy<Value = Operation> {
     let number = || 0..300_u64;
-    // Longer than what is fetched ahead, with equal items, and with shifts inside.
+    // Some are longer than the prefetch distance, contain equal items, or have a shift inside.
     let numbers = || prop::collection::vec(0..300_u64, 0..90);
     prop_oneof![
         6 => number().prop_map(Operation::Insert),
@@ -46,7 +46,7 @@ fn shape() -> impl Strategy<Value = Shape> {
     prop::sample::select(shapes())
 }
 
-/// A filter and the truth beside it.
+/// A filter, and an exact window with the same inserts.
 struct Pair {
     filter: Filter,
     exact: ExactWindow,
@@ -62,10 +62,10 @@ impl Pair {
         Self { filter, exact: ExactWindow::default(), now_ms: 0, is_portable }
     }
 
-    /// What may not be forgotten now.
+    /// Returns the items that the filter must report now.
     fn guaranteed(&self) -> Vec<u64> {
         match self.filter.guaranteed_span() {
-            // "Less than this long ago": the millisecond at the very end may be cut in two by an early shift.
+            // Only items *less* than the span ago: an early shift may split the millisecond at its very end.
             Some(span) => {
                 self.exact.since((self.now_ms + 1).saturating_sub(span.as_millis() as u64)).collect()
             }
@@ -80,7 +80,7 @@ impl Pair {
         } else {
             self.filter.check_or_insert(item(number))
         };
-        prop_assert!(reported || !known, "{number} passed though it is in the window");
+        prop_assert!(reported || !known, "{number} is in the window but not reported");
         if every_sighting || !reported {
             self.exact.insert(number, self.now_ms);
         }
@@ -103,11 +103,11 @@ impl Pair {
                     self.filter.insert(item(number));
                     self.exact.insert(number, self.now_ms);
                 }
-                prop_assert!(batched == self.filter, "a batch leaves the same bits");
+                prop_assert!(batched == self.filter, "a batch leaves the same bits as single calls");
                 let mut seen = vec![false; items.len()];
                 batched.contains_batch(&items, &mut seen);
                 let one_by_one: Vec<_> = items.iter().map(|item| self.filter.contains(item)).collect();
-                prop_assert_eq!(seen, one_by_one, "a batch answers as one by one would");
+                prop_assert_eq!(seen, one_by_one, "a batch gives the same answers as single calls");
             }
             Operation::Batch(numbers) | Operation::BatchOfNew(numbers) => {
                 let every_sighting = matches!(operation, Operation::Batch(_));
@@ -123,11 +123,11 @@ impl Pair {
                     prop_assert_eq!(
                         *seen,
                         self.filter.contains(item(number)),
-                        "a batch answers as one by one would"
+                        "a batch gives the same answers as single calls"
                     );
                     self.check_one(number, every_sighting)?;
                 }
-                prop_assert!(batched == self.filter, "a batch leaves the same bits");
+                prop_assert!(batched == self.filter, "a batch leaves the same bits as single calls");
             }
             Operation::Advance(millis) => {
                 self.now_ms += millis;
@@ -152,7 +152,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Asking about a later time is telling a copy the time and asking that.
+    /// Asserts that `as_of` a later time answers like a copy that was advanced to that time.
     fn check_as_of(&self, later_ms: u64) -> Result<(), TestCaseError> {
         let now_ms = self.now_ms + later_ms;
         let mut told = self.filter.clone();
@@ -190,7 +190,10 @@ impl Pair {
             prop_assert!(age.is_some(), "{number} has no age");
             let since = self.exact.inserts_since(number).unwrap_or(0);
             let age = age.unwrap().inserts;
-            prop_assert!(*age.start() <= since, "{number} is {since} old, said to be {age:?}");
+            prop_assert!(
+                *age.start() <= since,
+                "{number} is {since} inserts old, but age_of returns {age:?}"
+            );
         }
         Ok(())
     }
@@ -239,7 +242,7 @@ proptest! {
     }
 
     #[test]
-    fn asking_about_a_later_time_is_telling_a_copy_and_asking_that(
+    fn as_of_a_later_time_answers_like_a_copy_advanced_to_that_time(
         shape in shape(),
         span in 14..2_000_u64,
         is_timed in any::<bool>(),
@@ -263,7 +266,7 @@ proptest! {
     }
 
     #[test]
-    fn the_same_input_gives_the_same_filter_and_clearing_forgets_all_of_it(
+    fn the_same_input_gives_the_same_filter_and_clear_forgets_everything(
         shape in shape(), numbers in prop::collection::vec(any::<u64>(), 0..300),
     ) {
         let fresh = with_shape(&shape).window(50).build().unwrap();
@@ -277,7 +280,9 @@ proptest! {
     }
 
     #[test]
-    fn hashes_and_items_are_the_same_operations(numbers in prop::collection::vec(0..100_u64, 0..200)) {
+    fn operations_on_hashes_and_on_items_give_the_same_results(
+        numbers in prop::collection::vec(0..100_u64, 0..200),
+    ) {
         let mut by_item = Filter::builder().window(40).shape(5, 10).layout(Layout::Rows).build().unwrap();
         let mut by_hash = by_item.clone();
         let hashes: Vec<u64> = numbers.iter().map(|&number| by_item.hash_of(item(number))).collect();

@@ -1,4 +1,5 @@
-//! `SharedFilter`: one thread gets a `Filter`, bit for bit; many threads keep promise 1 against an exact shadow.
+//! `SharedFilter`: with one thread it equals a `Filter`, bit for bit; with many threads it keeps promise 1,
+//! checked against an exact shadow.
 #![cfg(not(loom))]
 
 mod common;
@@ -12,7 +13,7 @@ use lately::{Builder, Filter, Layout, Overload, Segment, Shape, SharedFilter};
 
 const THREADS: u64 = 4;
 
-/// One of each row size, slices and blocks.
+/// Returns shapes with rows of each size, slices and blocks.
 fn shapes_to_stress() -> Vec<Shape> {
     let is_chosen = |shape: &Shape| {
         let k_and_l = (shape.required_matches, shape.window_generations);
@@ -26,7 +27,8 @@ fn shapes_to_stress() -> Vec<Shape> {
     shapes().into_iter().filter(is_chosen).collect()
 }
 
-/// On the machine's best instructions and, for rows, on all slower ones too: they read and write a shared row differently.
+/// Builds the filter for the machine's fastest instruction set and, for rows, for all slower ones too: they
+/// read and write a shared row differently.
 fn on_all_instructions(builder: &Builder) -> Vec<SharedFilter> {
     let mut filter = builder.build().unwrap();
     let mut all = vec![SharedFilter::try_from(filter.clone()).unwrap()];
@@ -37,7 +39,7 @@ fn on_all_instructions(builder: &Builder) -> Vec<SharedFilter> {
 }
 
 #[test]
-fn one_thread_gets_the_answers_and_the_bits_of_a_filter() {
+fn with_one_thread_answers_and_bits_equal_those_of_a_filter() {
     for shape in shapes() {
         let span = Duration::from_secs(2);
         let keep_rate = with_shape(&shape).time_window(span, 700).overload(Overload::KeepRate);
@@ -103,9 +105,9 @@ fn one_thread_gets_a_filter(builder: &Builder) {
     }
 }
 
-/// A shift with every insert, and more of them than stamps of rows can count.
+/// Every insert shifts, and there are more shifts than the stamp of a row can count.
 #[test]
-fn one_thread_gets_the_bits_of_a_filter_past_the_wrap_of_stamps() {
+fn with_one_thread_bits_equal_those_of_a_filter_after_stamps_have_wrapped() {
     for shape in shapes_to_stress() {
         let builder = with_shape(&shape).window(shape.window_generations.into());
         for shared in on_all_instructions(&builder) {
@@ -121,8 +123,8 @@ fn one_thread_gets_the_bits_of_a_filter_past_the_wrap_of_stamps() {
     }
 }
 
-/// The exact shadow of a count window under threads. Every thread notes for each of its items how many inserts had begun when
-/// its own did.
+/// The exact shadow of a count window that threads share. Every thread notes for each of its items how many
+/// inserts had begun when its own began.
 struct Shadow {
     begun: AtomicU64,
 }
@@ -132,8 +134,9 @@ impl Shadow {
         self.begun.fetch_add(1, Ordering::SeqCst)
     }
 
-    /// Whether an item must be reported by a query that has ended: fewer than `window` inserts have begun since its own.
-    /// Other threads may have begun here earlier than in the filter, one insert each.
+    /// Returns true if a query that has ended must have reported the item, because fewer than `window`
+    /// inserts have begun since its own. Other threads may have begun one insert each here that they have not
+    /// yet begun in the filter.
     fn is_certain(&self, noted: u64, window: u64) -> bool {
         self.begun.load(Ordering::SeqCst) - noted + THREADS <= window
     }
@@ -143,12 +146,12 @@ impl Shadow {
 fn threads_never_miss_an_item_of_the_window() {
     for shape in shapes_to_stress() {
         let l = u64::from(shape.window_generations);
-        // Short windows: few rows, where threads meet all the time, and a shift every few inserts. With the shortest, every
-        // insert brings one, and stamps of rows wrap.
+        // Short windows have few rows, where threads collide all the time, and a shift every few inserts. In
+        // the shortest window every insert shifts, and the stamps of rows wrap.
         for window in [l, 48, 700] {
             for shared in on_all_instructions(&with_shape(&shape).window(window)) {
                 let checked = stress(&shared);
-                // In the shortest windows little is certain for long, and nothing may be.
+                // In the shortest windows few answers are certain, or none.
                 let needed = if shared.guaranteed_window() >= 10 * THREADS { 40_000 } else { 0 };
                 assert!(checked >= needed, "{shape} window {window}: only {checked} answers were certain");
             }
@@ -156,7 +159,8 @@ fn threads_never_miss_an_item_of_the_window() {
     }
 }
 
-/// Threads that insert and ask, against the shadow; how many answers were certain.
+/// Runs threads that insert and query, and checks the answers against the shadow. Returns the number of
+/// certain answers.
 fn stress(shared: &SharedFilter) -> u64 {
     let window = shared.guaranteed_window();
     let shadow = Shadow { begun: AtomicU64::new(0) };
@@ -173,14 +177,14 @@ fn stress(shared: &SharedFilter) -> u64 {
                     match number % 3 {
                         0 => shared.insert(key(number)),
                         1 => _ = shared.check_and_insert(key(number)),
-                        // Mistaken for a known one, it may have been left out.
+                        // A false positive: the item may not have been inserted.
                         _ if shared.check_or_insert(key(number)) => {
                             noted[number] = shadow.begin();
                             shared.insert(key(number));
                         }
                         _ => {}
                     }
-                    // Of all ages, and as old as can be.
+                    // Items of all ages, and the oldest that are certain.
                     let oldest = noted.partition_point(|&noted| !shadow.is_certain(noted, window));
                     let some = random.below((number - oldest.min(number) + 1) as u64) as usize;
                     let asked = [oldest, oldest + 1, number, oldest + some];
@@ -198,12 +202,13 @@ fn stress(shared: &SharedFilter) -> u64 {
     checked.into_inner()
 }
 
-/// One thread inserts an item so often that it never leaves the window, and strangers between. No shadow is needed to know that
-/// the others must find it, so they ask and ask, in the middle of shifts and of writes to its row.
+/// One thread inserts an item so often that it never leaves the window, and strangers in between. The other
+/// threads must always find it, so no shadow is needed: they query it all the time, during shifts and during
+/// writes to its row.
 #[test]
 fn readers_never_miss_an_item_that_is_refreshed_in_time() {
     for shape in shapes_to_stress().into_iter().filter(|shape| shape.window_generations > 1) {
-        // A shift with every insert, or with every second.
+        // A shift with every insert, or with every second one.
         for items_per_generation in [1, 2] {
             let window = u64::from(shape.window_generations) * items_per_generation;
             for shared in on_all_instructions(&with_shape(&shape).window(window)) {
@@ -223,7 +228,8 @@ fn readers_never_miss_an_item_that_is_refreshed_in_time() {
                     (0..2).for_each(|_| _ = scope.spawn(ask));
                     all_there.wait();
                     for number in 0..150_000 {
-                        // As old as can be: an insert that has begun may have pushed out what it will bring.
+                        // As old as possible. One less than the window, because an insert in progress may
+                        // have shifted the item out before it writes it again.
                         let is_due = number % (window - 1) == window - 2;
                         shared.insert(if is_due { known } else { item(number) });
                     }
@@ -266,7 +272,8 @@ fn threads_never_miss_an_item_of_the_window_in_batches() {
         });
         let statistics = shared.statistics();
         assert_eq!(statistics.inserts, THREADS * 2_000 * BATCH as u64);
-        // No generation is shorter than its share, and none is longer than an eighth and what threads begin at once.
+        // No generation is shorter than its share. None is longer by more than an eighth plus the inserts
+        // that threads begin at once.
         let (shifts, g) = (statistics.generation, shared.plan().items_per_generation);
         assert!(shifts <= statistics.inserts / g, "{shape}: {shifts} shifts");
         let longest = g + g / 8 + THREADS * 32;
@@ -274,7 +281,7 @@ fn threads_never_miss_an_item_of_the_window_in_batches() {
     }
 }
 
-/// An item whose bytes are known only after somebody else's code has run.
+/// An item whose `as_ref` runs the caller's code before it returns the bytes.
 struct Delayed<F>([u8; 8], F);
 
 impl<F: Fn()> AsRef<[u8]> for Delayed<F> {
@@ -284,11 +291,11 @@ impl<F: Fn()> AsRef<[u8]> for Delayed<F> {
     }
 }
 
-/// That code may use the same filter: it would wait for ever for a row that the batch has in hand.
+/// The caller's code may use the same filter: it would wait for ever for a row that the batch holds.
 #[test]
-fn a_batch_has_no_row_in_hand_while_it_asks_for_bytes() {
+fn a_batch_holds_no_row_while_it_reads_the_bytes_of_items() {
     for shape in shapes_to_stress() {
-        // Few rows, so that every item comes to each of them.
+        // Few rows, so that the items meet in all of them.
         for shared in on_all_instructions(&with_shape(&shape).window(60)) {
             let others: Vec<_> = (1_000..1_030).map(item).collect();
             let delayed: Vec<_> =
@@ -303,24 +310,28 @@ fn a_batch_has_no_row_in_hand_while_it_asks_for_bytes() {
     }
 }
 
-/// That code may panic: what was inserted until then is there, and all rows can be written. A few may be counted that were not
-/// inserted, never the other way round.
+/// The caller's code may panic: items inserted before that are reported, and all rows can be written. A few
+/// items may be counted that were not inserted, never the other way round.
 #[test]
-fn a_batch_that_panics_leaves_a_filter_to_work_with() {
-    // With so few false positives that what is reported was inserted; k = 1 is not for that.
+fn a_batch_that_panics_leaves_a_usable_filter() {
+    // False positives are so rare that every reported item was inserted; k = 1 is not suitable for that.
     for shape in shapes_to_stress().into_iter().filter(|shape| shape.required_matches > 1) {
         let builder = with_shape(&shape).window(4_000).false_positive_rate(1e-9);
         for panics_at in [0, 1, 31, 32, 47, 48, 63, 64, 99] {
             for shared in on_all_instructions(&builder) {
-                let panic_or_not = |number| move || assert!(number != panics_at, "as the test wants");
+                let panic_or_not =
+                    |number| move || assert!(number != panics_at, "this panic is part of the test");
                 let items: Vec<_> =
                     (0..100).map(|number| Delayed(item(number), panic_or_not(number))).collect();
                 let unwinding = std::panic::AssertUnwindSafe(|| shared.insert_batch(&items));
                 assert!(std::panic::catch_unwind(unwinding).is_err());
                 let there = (0..100).filter(|&number| shared.contains(item(number))).count() as u64;
                 let counted = shared.statistics().inserts;
-                assert!((there..there + 32).contains(&counted), "{shape}: {counted} counted, {there} there");
-                assert!(there + 64 > panics_at && there <= panics_at, "{shape}: {there} there");
+                assert!(
+                    (there..there + 32).contains(&counted),
+                    "{shape}: {counted} counted, {there} reported"
+                );
+                assert!(there + 64 > panics_at && there <= panics_at, "{shape}: {there} reported");
                 (0..2_000).for_each(|number| shared.insert(item(number)));
                 assert!((0..2_000).all(|number| shared.contains(item(number))), "{shape}");
             }
@@ -328,11 +339,11 @@ fn a_batch_that_panics_leaves_a_filter_to_work_with() {
     }
 }
 
-/// Rows only: of threads that meet over a new item, exactly one is told that it is new.
+/// Rows only: if threads check and insert the same new item at once, exactly one is told that it is new.
 #[test]
 fn exactly_one_thread_is_told_that_an_item_is_new() {
     let is_row = |shape: &Shape| shape.segment.layout() == Layout::Rows && shape.required_matches > 1;
-    // So few false positives that an item nobody is told is new would be a surprise.
+    // False positives are so rare that practically every item is new to one of the threads.
     let rows = shapes_to_stress().into_iter().filter(is_row);
     let builders = rows.map(|shape| with_shape(&shape).window(4_000).false_positive_rate(1e-9));
     for shared in builders.flat_map(|builder| on_all_instructions(&builder)) {
@@ -367,15 +378,15 @@ fn exactly_one_thread_is_told_that_an_item_is_new() {
     }
 }
 
-/// While threads insert, every snapshot is valid and has all that was inserted before it was asked for.
+/// While threads insert, every snapshot is valid and contains every item inserted before the call.
 #[test]
-fn a_snapshot_has_everything_inserted_before_it() {
+fn a_snapshot_contains_every_item_inserted_before_it() {
     const INSERTS: usize = 100_000;
     for shape in shapes_to_stress() {
         let shared = with_shape(&shape).window(40_000).build_shared().unwrap();
         let window = shared.guaranteed_window();
         let shadow = Shadow { begun: AtomicU64::new(0) };
-        // What each thread has finished, and what it noted for each of its items.
+        // The number of inserts that each thread has finished, and its note for each of its items.
         let finished: Vec<AtomicU64> = (0..THREADS).map(|_| AtomicU64::new(0)).collect();
         let noted: Vec<Vec<AtomicU64>> =
             (0..THREADS).map(|_| (0..INSERTS).map(|_| AtomicU64::new(0)).collect()).collect();
@@ -414,9 +425,9 @@ fn a_snapshot_has_everything_inserted_before_it() {
     }
 }
 
-/// Promise 2 with four threads in it: generations that run over make it no worse than the bound of the test notices.
+/// Promise 2 with four threads: generations that run over raise the rate by no more than the test allows.
 #[test]
-fn strangers_are_mistaken_as_rarely_as_with_one_thread() {
+fn overlong_generations_raise_the_rate_by_less_than_a_factor_of_four() {
     for layout in common::LAYOUTS {
         let shared = Filter::builder()
             .window(100_000)
@@ -437,22 +448,23 @@ fn strangers_are_mistaken_as_rarely_as_with_one_thread() {
         let mistaken =
             (0..strangers).filter(|&number| shared.contains(item(1 << 60 | number))).count() as u64;
         let expected = shared.statistics().estimated_false_positive_rate;
-        assert_rate_is(mistaken, strangers, expected, "as the bits say");
-        // An eighth more in every generation, which is the worst that can be, gives less than four times the rate.
+        assert_rate_is(mistaken, strangers, expected, "estimated from the bits");
+        // In the worst case every generation is an eighth too long, which gives less than four times the
+        // rate.
         assert!(expected <= 4e-2, "{layout}: {expected}");
     }
 }
 
 #[test]
-fn time_windows_keep_their_span_while_threads_insert_and_others_tell_the_time() {
+fn time_windows_keep_their_span_while_threads_insert_and_advance_the_time() {
     const PER_MS: usize = 3;
     for shape in shapes_to_stress() {
         let span_ms = 500;
-        // Room for what the threads insert, so that strangers are strangers.
+        // Room for everything that the threads insert, so that few strangers are reported.
         let builder = with_shape(&shape).time_window(Duration::from_millis(span_ms), 20_000);
         let shared = builder.build_shared().unwrap();
         shared.advance_to(1_000);
-        // `telling` is raised before a time is told, `told` after.
+        // `telling` is set before the filter is advanced to a time, `told` afterwards.
         let (telling, told) = (AtomicU64::new(1_000), AtomicU64::new(1_000));
         std::thread::scope(|scope| {
             for thread in 0..THREADS - 1 {
@@ -469,7 +481,7 @@ fn time_windows_keep_their_span_while_threads_insert_and_others_tell_the_time() 
                             std::thread::yield_now();
                             continue;
                         }
-                        // Threads tell the time too; what others have told is no news.
+                        // Threads advance the time too; a time that the filter already has changes nothing.
                         shared.advance_to(now);
                         let number = inserted.len();
                         inserted.push(now);
@@ -496,13 +508,13 @@ fn time_windows_keep_their_span_while_threads_insert_and_others_tell_the_time() 
             }
         });
         let mistaken = (0..1_000).filter(|&number| shared.contains(item(1 << 60 | number))).count();
-        assert!(mistaken < 700, "{shape}: {mistaken} of 1000 strangers; the test says nothing");
+        assert!(mistaken < 700, "{shape}: {mistaken} of 1000 strangers reported: the test proves nothing");
     }
 }
 
-/// Whoever looks at ages takes the lock that shifts need, over and over.
+/// Threads that call `age_of` take the lock that shifts need, over and over.
 #[test]
-fn shifts_are_made_beside_threads_that_ask_for_ages() {
+fn shifts_happen_while_other_threads_call_age_of() {
     for layout in common::LAYOUTS {
         let builder = Filter::builder().window(10_000).false_positive_rate(1e-3).layout(layout);
         let shared = builder.build_shared().unwrap();
@@ -526,7 +538,7 @@ fn shifts_are_made_beside_threads_that_ask_for_ages() {
 }
 
 #[test]
-fn a_shared_filter_can_be_sent_and_shared() {
+fn a_shared_filter_is_send_and_sync() {
     fn check<T: Send + Sync>(_: &T) {}
     check(&Filter::builder().window(100).false_positive_rate(1e-2).build_shared().unwrap());
 }

@@ -1,4 +1,4 @@
-//! Snapshots: what is restored is what was saved, and nothing else is accepted.
+//! Snapshots: a restored filter equals the saved one, and nothing but a valid snapshot is accepted.
 
 mod common;
 
@@ -13,7 +13,7 @@ use lately::{FORMAT_VERSION, Filter, HashFunction, Overload, SnapshotError};
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// A filter of each kind, with something in it.
+/// Filters of every shape and kind of window, each with a different number of items.
 fn filters() -> Vec<Filter> {
     let mut filters = Vec::new();
     for shape in shapes() {
@@ -34,7 +34,7 @@ fn filters() -> Vec<Filter> {
     filters
 }
 
-/// Replaces the checksum by the right one, so that what stands before it is looked at.
+/// Recomputes the checksum, so that decoding goes on to check the bytes before it.
 fn with_right_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
     let content = bytes.len() - 8;
     let checksum = xxhash_rust::xxh3::xxh3_64(&bytes[..content]);
@@ -43,7 +43,7 @@ fn with_right_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_restored_is_what_was_saved() {
+fn a_restored_filter_equals_the_saved_one() {
     for filter in filters() {
         let bytes = filter.to_bytes();
         let restored = Filter::from_bytes(&bytes).unwrap();
@@ -55,13 +55,13 @@ fn what_is_restored_is_what_was_saved() {
 }
 
 #[test]
-fn a_blueprint_and_the_words_are_the_filter() {
+fn a_blueprint_and_the_words_restore_the_filter() {
     for filter in filters() {
         let blueprint = filter.blueprint();
         let mut copy = Filter::from_blueprint(&blueprint).unwrap();
         assert_eq!((copy.counters(), copy.plan()), (filter.counters(), filter.plan()));
         assert!(copy.words().iter().all(|&word| word == 0));
-        // Pieces that are whole segments or rows of no shape.
+        // Pieces of seven words do not align with the segments or rows of any shape.
         let pieces = filter.words().chunks(7).enumerate();
         pieces.for_each(|(number, piece)| copy.set_words(number * 7, piece).unwrap());
         assert!(copy == filter && filter.try_clone().unwrap() == filter);
@@ -74,7 +74,7 @@ fn a_blueprint_and_the_words_are_the_filter() {
 }
 
 #[test]
-fn a_blueprint_that_is_damaged_or_no_blueprint_is_refused() {
+fn damaged_blueprints_and_snapshots_passed_as_blueprints_are_refused() {
     for filter in filters() {
         let mut blueprint = filter.blueprint();
         for length in 0..blueprint.len() {
@@ -86,9 +86,12 @@ fn a_blueprint_that_is_damaged_or_no_blueprint_is_refused() {
             assert!(Filter::from_blueprint(&blueprint).is_err(), "bit {bit} flipped");
             blueprint[bit / 8] ^= 1 << (bit % 8);
         }
-        assert!(Filter::from_bytes(&blueprint).is_err(), "a blueprint is no snapshot");
+        assert!(Filter::from_bytes(&blueprint).is_err(), "a blueprint is not a snapshot");
         let error = Filter::from_blueprint(&filter.to_bytes()).unwrap_err();
-        assert!(matches!(error, SnapshotError::TrailingBytes { .. }), "a snapshot is no blueprint: {error}");
+        assert!(
+            matches!(error, SnapshotError::TrailingBytes { .. }),
+            "a snapshot is not a blueprint: {error}"
+        );
         blueprint[40..48].copy_from_slice(&u64::to_le_bytes(1 << 50));
         let error = Filter::from_blueprint(&with_right_checksum(blueprint)).unwrap_err();
         assert!(matches!(error, SnapshotError::Allocation { .. } | SnapshotError::Field { .. }), "{error}");
@@ -96,7 +99,7 @@ fn a_blueprint_that_is_damaged_or_no_blueprint_is_refused() {
 }
 
 #[test]
-fn words_beyond_the_end_and_bits_that_no_filter_sets_are_refused_and_nothing_changes() {
+fn words_beyond_the_end_and_bits_that_no_filter_sets_are_refused_and_change_nothing() {
     for filter in filters() {
         let words = filter.words().len();
         let mut copy = filter.clone();
@@ -143,7 +146,7 @@ fn a_snapshot_with_any_bit_flipped_is_refused() {
 }
 
 #[test]
-fn bytes_after_the_end_another_version_and_another_file_are_named() {
+fn trailing_bytes_other_versions_and_other_files_each_have_their_own_error() {
     let bytes = filters()[10].to_bytes();
     let mut longer = bytes.clone();
     longer.extend_from_slice(b"xyz");
@@ -175,7 +178,7 @@ fn a_header_that_claims_a_huge_size_is_refused_before_anything_is_allocated() {
     }
 }
 
-/// Whatever decodes must be a filter that works: nothing here may panic.
+/// Every filter that decodes must work: nothing here may panic.
 fn exercise(mut filter: Filter) {
     filter.insert("a");
     assert!(filter.contains("a"));
@@ -213,7 +216,10 @@ fn a_forged_header_is_refused_or_gives_a_filter_that_works() {
             }
         }
     }
-    assert!(accepted > 1_000, "the forger must get through sometimes, or this tests nothing: {accepted}");
+    assert!(
+        accepted > 1_000,
+        "only {accepted} forged headers were accepted: too few for this test to mean anything"
+    );
 }
 
 #[test]
@@ -229,12 +235,12 @@ fn forged_bits_after_the_last_part_of_a_segment_are_refused() {
     let bytes = filter.to_bytes();
     let first_word = 144 + 2 * 16;
     let used = 3 * filter.plan().cells;
-    assert!(used < 64 && used + 3 > 63, "the planner uses whole words: {used}");
+    assert!(used < 64 && used + 3 > 63, "the planner uses the whole word: {used} bits");
     let mut forged = bytes;
     forged[first_word + 7] |= 0x80;
     let error = Filter::from_bytes(&with_right_checksum(forged)).unwrap_err();
     assert!(matches!(error, SnapshotError::UnusedBits), "{error}");
-    // Rows: the last part beside the stamp belongs to no segment.
+    // Rows: the last part, next to the stamp, belongs to no segment.
     let rows = lately::Segment::Rows { row_bytes: 64, parts: 3 };
     let bytes = Filter::builder().window(20).shape(3, 7).segment(rows).build().unwrap().to_bytes();
     let first_word = 144 + 10 * 16;
@@ -246,7 +252,7 @@ fn forged_bits_after_the_last_part_of_a_segment_are_refused() {
 
 #[test]
 fn a_forged_load_does_not_make_planning_expensive() {
-    // Forty items a row is crowded, 2^48 is absurd; both are predicted at once.
+    // From crowded (forty items per row) to absurd (2^48 items per generation): each is predicted at once.
     let rows = lately::Segment::Rows { row_bytes: 64, parts: 2 };
     let bytes = Filter::builder().window(1_000).shape(5, 10).segment(rows).build().unwrap().to_bytes();
     for items_per_generation in [6_400, 1 << 20, 1 << 48] {
@@ -265,7 +271,7 @@ fn temporary_directory(name: &str) -> PathBuf {
 }
 
 #[test]
-fn files_are_replaced_whole_and_leave_nothing_beside_them() {
+fn files_are_replaced_as_a_whole_and_no_temporary_file_is_left() {
     let directory = temporary_directory("replace");
     let path = directory.join("seen.lately");
     let mut filter = Filter::builder().window(1_000).false_positive_rate(0.01).build().unwrap();
@@ -274,12 +280,12 @@ fn files_are_replaced_whole_and_leave_nothing_beside_them() {
         filter.save(&path).unwrap();
         assert!(Filter::load(&path).unwrap() == filter);
     }
-    assert_eq!(fs::read_dir(&directory).unwrap().count(), 1, "no temporary file stays");
+    assert_eq!(fs::read_dir(&directory).unwrap().count(), 1, "a temporary file is left");
     fs::remove_dir_all(directory).unwrap();
 }
 
 #[test]
-fn a_save_takes_effect_when_it_is_finished_and_never_if_it_is_dropped() {
+fn a_save_takes_effect_when_finished_and_has_no_effect_if_dropped() {
     let directory = temporary_directory("pending");
     let path = directory.join("seen.lately");
     let mut filter = Filter::builder().window(100_000).false_positive_rate(0.01).build().unwrap();
@@ -288,18 +294,18 @@ fn a_save_takes_effect_when_it_is_finished_and_never_if_it_is_dropped() {
     filter.insert("later");
     drop(filter.start_save(&path).unwrap());
     assert!(Filter::load(&path).unwrap() == before);
-    assert_eq!(fs::read_dir(&directory).unwrap().count(), 1, "no temporary file stays");
+    assert_eq!(fs::read_dir(&directory).unwrap().count(), 1, "a temporary file is left");
     let pending = filter.start_save(&path).unwrap();
     let saved = filter.clone();
     filter.insert("after the snapshot was taken");
     std::thread::spawn(move || pending.finish()).join().unwrap().unwrap();
     assert!(Filter::load(&path).unwrap() == saved);
-    assert_eq!(fs::read(&path).unwrap(), saved.to_bytes(), "a file is the snapshot's bytes");
+    assert_eq!(fs::read(&path).unwrap(), saved.to_bytes(), "a file holds exactly the snapshot's bytes");
     fs::remove_dir_all(directory).unwrap();
 }
 
 #[test]
-fn what_killed_saves_left_can_be_removed_and_nothing_else_is() {
+fn temporary_files_of_killed_saves_can_be_removed_and_nothing_else_is() {
     let directory = temporary_directory("abandoned");
     let path = directory.join("seen.lately");
     let kept = [
@@ -307,7 +313,7 @@ fn what_killed_saves_left_can_be_removed_and_nothing_else_is() {
         ".seen.lately.tmp2",
         ".seen.lately.x.tmp",
         ".other.lately.1.2.tmp",
-        // A file of its own, seen.lately.1, is being saved.
+        // Belongs to a save of another file, `seen.lately.1`.
         ".seen.lately.1.17.4.tmp",
         ".seen.lately.17.tmp",
         ".seen.lately.17..tmp",
@@ -321,7 +327,7 @@ fn what_killed_saves_left_can_be_removed_and_nothing_else_is() {
 }
 
 #[test]
-fn a_file_cut_off_or_damaged_is_refused_as_its_bytes_are() {
+fn a_truncated_or_damaged_file_is_refused_like_its_bytes() {
     let directory = temporary_directory("damaged");
     let path = directory.join("seen.lately");
     let filter = Filter::builder().window(100_000).false_positive_rate(0.01).build().unwrap();
@@ -344,7 +350,7 @@ fn a_file_cut_off_or_damaged_is_refused_as_its_bytes_are() {
 fn a_temporary_file_left_by_a_crash_is_neither_used_nor_touched() {
     let directory = temporary_directory("crash");
     let path = directory.join("seen.lately");
-    // A process that crashed had our number, as the first process of a container always has.
+    // The crashed process had our process id, as the first processes of two containers always have.
     let left: Vec<PathBuf> = (0..40)
         .map(|save| directory.join(format!(".seen.lately.{}.{save}.tmp", std::process::id())))
         .collect();
@@ -364,11 +370,11 @@ fn a_save_that_fails_names_the_file_and_leaves_the_old_one() {
     assert!(error.contains("missing/seen.lately"), "{error}");
     let error = Filter::load(directory.join("nothing.lately")).unwrap_err().to_string();
     assert!(error.contains("nothing.lately"), "{error}");
-    // A directory in the place of the file cannot be replaced by one.
+    // A file cannot replace a directory.
     let path = directory.join("occupied");
     fs::create_dir(&path).unwrap();
     assert!(filter.save(&path).is_err());
-    assert_eq!(fs::read_dir(&directory).unwrap().count(), 1, "the temporary file is removed");
+    assert_eq!(fs::read_dir(&directory).unwrap().count(), 1, "the temporary file is left");
     fs::remove_dir_all(directory).unwrap();
 }
 
@@ -380,7 +386,7 @@ fn a_link_stays_a_link_and_permissions_stay() {
     let (target, link) = (directory.join("real.lately"), directory.join("link.lately"));
     let mut filter = Filter::builder().window(10).false_positive_rate(0.01).build().unwrap();
     filter.save(&target).unwrap();
-    assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o777, 0o600, "keys are secret");
+    assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o777, 0o600, "a hash key is secret");
     fs::set_permissions(&target, fs::Permissions::from_mode(0o644)).unwrap();
     std::os::unix::fs::symlink(&target, &link).unwrap();
     filter.insert("more");
@@ -393,12 +399,12 @@ fn a_link_stays_a_link_and_permissions_stay() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_to_what_is_not_there_yet_stays_a_link() {
+fn a_link_to_a_missing_file_stays_a_link() {
     let directory = temporary_directory("dangling");
     fs::create_dir(directory.join("elsewhere")).unwrap();
     let target = directory.join("elsewhere/seen.lately");
     let links = [directory.join("first"), directory.join("second"), directory.join("elsewhere/third")];
-    // Relative ones lead on from where they are.
+    // Relative links are resolved from their own directory.
     for (link, to) in links.iter().zip(["second", "elsewhere/third", "seen.lately"]) {
         std::os::unix::fs::symlink(to, link).unwrap();
     }
@@ -408,7 +414,7 @@ fn a_link_to_what_is_not_there_yet_stays_a_link() {
     filter.save(&links[0]).unwrap();
     assert!(links.iter().all(|link| fs::symlink_metadata(link).unwrap().is_symlink()));
     assert!(Filter::load(&target).unwrap() == filter);
-    // In a circle there is nothing to save to.
+    // A circle of links leads to no file.
     std::os::unix::fs::symlink("circle", directory.join("circle")).unwrap();
     let error = filter.save(directory.join("circle")).unwrap_err().to_string();
     assert!(error.contains("is not a regular file"), "{error}");
@@ -417,7 +423,7 @@ fn a_link_to_what_is_not_there_yet_stays_a_link() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_no_file_is_not_replaced() {
+fn only_a_regular_file_is_replaced() {
     use std::os::unix::net::UnixListener;
     let directory = temporary_directory("socket");
     let path = directory.join("socket");
@@ -430,9 +436,9 @@ fn what_is_no_file_is_not_replaced() {
     fs::remove_dir_all(directory).unwrap();
 }
 
-/// Another process may have the same number, in another container.
+/// A process in another container may have the same process id, and so the same temporary name.
 #[test]
-fn a_finished_save_leaves_its_temporary_name_to_others() {
+fn a_finished_save_does_not_touch_its_temporary_name_again() {
     let directory = temporary_directory("finished");
     let path = directory.join("seen.lately");
     let filter = Filter::builder().window(10).false_positive_rate(0.01).build().unwrap();
@@ -462,10 +468,10 @@ fn a_finished_save_leaves_its_temporary_name_to_others() {
     fs::remove_dir_all(directory).unwrap();
 }
 
-/// Of others, only the administrator can see a difference.
+/// Only an administrator can give a file to another owner; for others this checks that saving works.
 #[cfg(unix)]
 #[test]
-fn whose_file_it_was_it_stays() {
+fn a_replaced_file_keeps_its_owner_and_group() {
     use std::os::unix::fs::{MetadataExt as _, chown};
     let directory = temporary_directory("owner");
     let path = directory.join("seen.lately");

@@ -29,7 +29,7 @@ fn an_item_is_reported_for_the_whole_span_to_the_millisecond_from_every_phase() 
             let slack =
                 span.div_ceil(u64::from(shape.window_generations)) * u64::from(shape.required_matches + 1);
             filter.advance_to(START + phase + span + slack);
-            assert!(!filter.contains("one"), "{shape}: still there past window and slack");
+            assert!(!filter.contains("one"), "{shape}: still reported after window and slack");
         }
     }
 }
@@ -55,7 +55,7 @@ fn an_idle_filter_expires_everything_in_a_bounded_number_of_shifts() {
 }
 
 #[test]
-fn time_that_runs_backwards_is_counted_and_counts_as_the_latest_seen() {
+fn an_earlier_time_is_counted_and_treated_as_the_latest_time() {
     let build = || Filter::builder().time_window(Duration::from_millis(100), 50).shape(2, 5).build().unwrap();
     let mut filter = build();
     filter.advance_to(START);
@@ -74,7 +74,7 @@ fn time_that_runs_backwards_is_counted_and_counts_as_the_latest_seen() {
 }
 
 #[test]
-fn asking_about_an_earlier_time_asks_about_the_latest_and_counts_nothing() {
+fn as_of_an_earlier_time_answers_for_the_latest_time_and_counts_nothing() {
     let span = Duration::from_millis(100);
     let mut filter = Filter::builder().time_window(span, 50).shape(2, 5).build().unwrap();
     assert!(!filter.as_of(START).contains("a"));
@@ -95,7 +95,7 @@ fn asking_about_an_earlier_time_asks_about_the_latest_and_counts_nothing() {
 }
 
 #[test]
-fn many_small_steps_of_time_are_one_large_step() {
+fn many_small_steps_of_time_equal_one_large_step() {
     let build = || {
         let builder = Filter::builder().time_window(Duration::from_millis(997), 1_000);
         builder.false_positive_rate(1e-3).build().unwrap()
@@ -111,7 +111,7 @@ fn many_small_steps_of_time_are_one_large_step() {
 }
 
 #[test]
-fn until_the_next_shift_the_time_may_be_told_before_each_item_or_before_the_first() {
+fn a_filter_shifts_at_next_shift_ms_and_not_before() {
     for shape in shapes() {
         let span = 10 * u64::from(shape.window_generations) + 3;
         let mut filter = with_shape(&shape).time_window(Duration::from_millis(span), 1_000).build().unwrap();
@@ -128,16 +128,16 @@ fn until_the_next_shift_the_time_may_be_told_before_each_item_or_before_the_firs
 }
 
 #[test]
-fn statistics_say_how_old_the_items_of_each_segment_are() {
+fn statistics_give_the_age_range_of_each_segment() {
     let mut filter = Filter::builder().window(30).shape(2, 3).build().unwrap();
     (0..45).for_each(|number| filter.insert(item(number)));
-    // Generations of 10: the newest holds 5, and a segment those of two.
+    // Generations of 10 items: the newest has 5 so far. A segment holds the items of two generations.
     let ages: Vec<_> = filter.statistics().items_by_age.into_iter().map(|age| age.inserts).collect();
     assert_eq!(ages, [0..=4, 0..=14, 5..=24, 15..=34, 25..=44]);
 }
 
 #[test]
-fn items_inserted_before_the_clock_is_set_count_as_inserted_when_it_is() {
+fn items_inserted_before_the_clock_is_set_get_the_first_time() {
     let mut filter =
         Filter::builder().time_window(Duration::from_millis(100), 50).shape(2, 5).build().unwrap();
     filter.insert("early");
@@ -148,9 +148,9 @@ fn items_inserted_before_the_clock_is_set_count_as_inserted_when_it_is() {
 }
 
 #[test]
-fn the_end_of_time_is_a_time_like_any_other() {
+fn the_latest_possible_time_works_like_any_other() {
     for shape in shapes() {
-        // As many generations as milliseconds, and fewer.
+        // A millisecond per generation, and more.
         for span in [u64::from(shape.window_generations), 64] {
             let mut filter =
                 with_shape(&shape).time_window(Duration::from_millis(span), 100).build().unwrap();
@@ -171,7 +171,7 @@ fn the_end_of_time_is_a_time_like_any_other() {
 }
 
 #[test]
-fn a_span_of_any_length_can_be_asked_for() {
+fn spans_of_any_length_are_accepted() {
     let shortest =
         Filter::builder().time_window(Duration::from_nanos(1), 5).false_positive_rate(0.01).build().unwrap();
     assert_eq!(shortest.guaranteed_span(), Some(Duration::from_millis(1)), "rounded up to a millisecond");
@@ -192,7 +192,7 @@ fn an_overloaded_window_that_keeps_its_span_forgets_nothing_and_lets_the_rate_ri
         (0..10_000).for_each(|number| filter.insert(item(number)));
         let statistics = filter.statistics();
         assert_eq!(statistics.overloaded_generations, 1, "one generation, counted once");
-        assert!(statistics.estimated_false_positive_rate > 1e-2, "the rise is visible");
+        assert!(statistics.estimated_false_positive_rate > 1e-2, "the statistics show the higher rate");
         filter.advance_to(START + 1_000);
         assert!((0..10_000).all(|number| filter.contains(item(number))));
         assert_eq!(filter.guaranteed_span(), Some(Duration::from_secs(1)));
@@ -209,7 +209,7 @@ fn an_overloaded_window_that_keeps_its_rate_shortens_the_span_and_says_so() {
         filter.advance_to(START);
         let mut inserted_at = Vec::new();
         let mut random = Random(1);
-        // Twice the capacity, evenly: the window must halve, about.
+        // Twice the capacity, spread evenly: the window must shrink to about half.
         for number in 0..12_000_u64 {
             let now = START + number / 4;
             filter.advance_to(now);
@@ -229,7 +229,7 @@ fn an_overloaded_window_that_keeps_its_rate_shortens_the_span_and_says_so() {
         assert!(statistics.estimated_false_positive_rate < 1.2e-2, "{statistics:?}");
         let span = filter.guaranteed_span().unwrap();
         assert!(span < Duration::from_millis(700) && span > Duration::from_millis(250), "{span:?}");
-        // Once the burst has passed, the whole span is back.
+        // After the burst, the whole span is guaranteed again.
         filter.advance_to(START + 10_000);
         filter.advance_to(START + 11_000);
         assert_eq!(filter.guaranteed_span(), Some(Duration::from_secs(1)));
@@ -246,7 +246,7 @@ fn a_time_window_at_capacity_keeps_its_rate() {
             filter.insert(item(number));
         }
         let statistics = filter.statistics();
-        assert_eq!(statistics.overloaded_generations, 0, "one item a millisecond is the capacity");
+        assert_eq!(statistics.overloaded_generations, 0, "one item per millisecond is exactly the capacity");
         let trials = 2_000_000;
         let strangers = (1 << 60)..(1 << 60) + trials;
         let reported = strangers.filter(|&number| filter.contains(item(number))).count() as u64;
@@ -255,7 +255,7 @@ fn a_time_window_at_capacity_keeps_its_rate() {
 }
 
 #[test]
-fn ages_are_ranges_of_inserts_and_of_milliseconds_that_contain_the_truth() {
+fn age_ranges_in_inserts_and_milliseconds_contain_the_true_age() {
     let mut filter = Filter::builder()
         .time_window(Duration::from_secs(1), 1_000)
         .false_positive_rate(1e-9)
@@ -269,14 +269,14 @@ fn ages_are_ranges_of_inserts_and_of_milliseconds_that_contain_the_truth() {
         assert!(age.inserts.contains(&(number - old)), "{age:?} but {}", number - old);
         assert!(age.millis.clone().unwrap().contains(&(number - old)), "{age:?} but {}", number - old);
         let width = age.inserts.end() - age.inserts.start();
-        assert!(width <= 2 * filter.plan().items_per_generation, "{age:?} says too little");
+        assert!(width <= 2 * filter.plan().items_per_generation, "{age:?} is too wide");
     }
     assert_eq!(filter.age_of("never"), None);
 }
 
 #[test]
 fn age_ranges_are_exactly_the_inserts_of_a_generation() {
-    // One part in 64 of a stranger's chance is not enough to widen a range here: all bits differ.
+    // With 40 parts no segment matches by chance, so no range is wider than a generation.
     let mut filter =
         Filter::builder().window(10).shape(1, 5).segment(Segment::Slices { parts: 40 }).build().unwrap();
     assert_eq!(filter.plan().items_per_generation, 2);
@@ -292,7 +292,7 @@ fn age_ranges_are_exactly_the_inserts_of_a_generation() {
 }
 
 #[test]
-fn a_time_windows_guarantees_follow_what_it_really_holds() {
+fn the_guarantees_of_a_time_window_follow_its_inserts() {
     for overload in [Overload::KeepWindow, Overload::KeepRate] {
         let builder =
             Filter::builder().time_window(Duration::from_millis(50), 50).shape(2, 5).overload(overload);
@@ -301,14 +301,14 @@ fn a_time_windows_guarantees_follow_what_it_really_holds() {
             (filter.guaranteed_window(), filter.guaranteed_span()),
             (0, Some(Duration::from_millis(50)))
         );
-        // A generation is 10 ms; five items each.
+        // A generation is 10 ms long and gets five items.
         for generation in 0..20_u64 {
             filter.advance_to(START + 10 * generation);
             (0..5).for_each(|number| filter.insert(item(generation * 5 + number)));
             assert_eq!(
                 filter.guaranteed_window(),
                 5 * (generation + 1).min(6),
-                "l generations and the newest"
+                "l generations, and the newest"
             );
             assert_eq!(filter.guaranteed_span(), Some(Duration::from_millis(50)), "generation {generation}");
         }
@@ -345,11 +345,11 @@ fn a_count_window_has_no_clock() {
     assert_eq!(filter.age_of("a").unwrap().millis, None);
 }
 
-/// An estimate from a twentieth of the memory against one from all of it. About n = 200 000 / 20 items of the window fall
-/// into the sample, so counts scatter by about 1 / sqrt(n) = 1%, those of a generation by about 3%; six times that, or a
-/// fill that is off by 0.05, is impossible.
+/// Compares an estimate from a twentieth of the memory with one from all of it. About n = 200 000 / 20 items
+/// of the window fall into the sample, so counts scatter by about 1 / sqrt(n) = 1%, and the counts of one
+/// generation by about 3%. A difference of six times 1%, or of 0.05 in a fill, is practically impossible.
 #[test]
-fn a_sample_of_the_memory_estimates_what_all_of_it_does() {
+fn an_estimate_from_a_sample_is_close_to_one_from_all_memory() {
     for layout in LAYOUTS {
         let builder = Filter::builder().layout(layout).false_positive_rate(1e-2);
         let mut filter = builder.time_window(Duration::from_secs(10), 200_000).build().unwrap();
@@ -357,7 +357,7 @@ fn a_sample_of_the_memory_estimates_what_all_of_it_does() {
             filter.advance_to(START + number / 20);
             filter.insert(item(number));
         }
-        // Idle time makes some of it expire.
+        // Idle time lets some items expire.
         for now_ms in [START + 15_000, START + 19_000, START + 23_000] {
             let as_of = filter.as_of(now_ms);
             let (all, sample) = (as_of.statistics(), as_of.estimate(filter.memory_bytes() / 20));
@@ -372,14 +372,14 @@ fn a_sample_of_the_memory_estimates_what_all_of_it_does() {
                 assert!((a - b).abs() < 0.05, "{layout} {now_ms}: {a} {b}");
             }
             let whole = as_of.estimate(u64::MAX);
-            assert_eq!(whole, all, "all of it is no sample");
+            assert_eq!(whole, all, "an estimate from all memory equals the statistics");
             assert!((all.inserts, all.generation) == (sample.inserts, sample.generation));
         }
     }
 }
 
 #[test]
-fn a_sample_that_holds_hardly_any_items_is_not_asked() {
+fn after_very_few_inserts_their_number_is_the_estimate() {
     let mut filter = Filter::builder().window(1_000_000).false_positive_rate(1e-3).build().unwrap();
     for inserts in 1..=100 {
         filter.insert(item(inserts));

@@ -1,5 +1,6 @@
-//! Throughput, side by side: all contenders in one process, round by round in turn, medians of the rounds, answers checked
-//! before anything is timed. Absolute times on a shared machine mean little; the ratios are the result.
+//! Throughput: all contenders run in one process and take turns, round by round; the results are medians of
+//! the rounds. Answers are checked before anything is timed. Absolute times on a shared machine mean little;
+//! the ratios are the result.
 
 mod contenders;
 pub(crate) mod numbers;
@@ -21,7 +22,7 @@ struct Figure {
     memory_bytes: u64,
 }
 
-/// What is timed in a round of `keys` fresh ones.
+/// The operation that is timed in a round.
 #[derive(Clone, Copy, PartialEq)]
 enum Operation {
     CheckAndInsertBatch,
@@ -41,7 +42,7 @@ impl Operation {
     }
 }
 
-/// `only`: the contenders whose name contains it, and the one the table compares with.
+/// Times the contenders whose name contains `only`, and the one that the table compares with.
 pub(crate) fn run(is_quick: bool, is_json: bool, only: &str) {
     let windows: &[u64] =
         if is_quick { &[1_000_000, 10_000_000] } else { &[1_000_000, 10_000_000, 50_000_000] };
@@ -51,7 +52,7 @@ pub(crate) fn run(is_quick: bool, is_json: bool, only: &str) {
         eprintln!("window {window}: filling and checking");
         let mut contenders = contenders(window, only);
         contenders.iter_mut().for_each(|contender| check_answers(contender.as_mut(), window));
-        // Strings come last: the keys known until then are numbers.
+        // Strings come last: the queries before them need numbers as known keys.
         let operations = [
             Operation::CheckAndInsertBatch,
             Operation::Miss,
@@ -63,7 +64,7 @@ pub(crate) fn run(is_quick: bool, is_json: bool, only: &str) {
             figures.extend(measure(&mut contenders, window, operation, rounds));
         }
     }
-    // What is no contest between contenders.
+    // Measurements that do not compare contenders.
     let alone = only.is_empty().then(|| {
         let threads: Vec<Value> = windows.iter().map(|&window| threads::measure(window, rounds)).collect();
         let pauses = pauses::measure(if is_quick { 1_000_000 } else { 10_000_000 });
@@ -80,7 +81,7 @@ pub(crate) fn run(is_quick: bool, is_json: bool, only: &str) {
     }
 }
 
-/// Keys are numbers in order; hashes spread them.
+/// Inserts new keys and checks the answers. Keys are consecutive numbers; their hashes spread them.
 fn check_answers(contender: &mut dyn Contender, window: u64) {
     let first = contender.keys_inserted();
     let keys: Vec<u64> = (first..first + 10_000).collect();
@@ -90,24 +91,25 @@ fn check_answers(contender: &mut dyn Contender, window: u64) {
     if contender.answers() {
         assert!(
             mistaken < 40,
-            "{}: {mistaken} of 10000 new keys reported, 10 are promised",
+            "{}: {mistaken} of 10000 new keys reported, but 10 are promised",
             contender.name()
         );
         assert!(keys.iter().all(|&key| contender.contains(key)), "{}: a false negative", contender.name());
         let oldest = (first + 10_000).saturating_sub(window.min(first));
         assert!(
             (oldest..oldest + 1_000).all(|key| contender.contains(key)),
-            "{}: forgotten",
+            "{}: a key of the window is forgotten",
             contender.name()
         );
     }
 }
 
-/// Keys that are timed at once: in a turn.
+/// The number of keys in a turn, which are timed together.
 const KEYS: u64 = 50_000;
-/// How many turns come before each one whose time counts. They bring the contender's memory back into the cache, which the others
-/// have used since, as if nothing else were running. Of the 74 000 rows of a window of a million, one in 3000 is still cold then
-/// (after 4 turns, one in 15). Larger windows fit no cache.
+/// Returns the number of turns before each turn whose time counts. They bring the contender's memory back
+/// into the cache, which the other contenders have used since, as if nothing else were running. Of the 74 000
+/// rows of a window of a million, one in 3000 is still cold then (after 4 turns, one in 15). Larger windows
+/// fit into no cache.
 fn warm_ups(window: u64) -> u64 {
     if window <= 1_000_000 { 12 } else { 4 }
 }
@@ -147,7 +149,7 @@ fn measure(
         .collect()
 }
 
-/// The keys of a turn: new ones, or for hits known ones.
+/// Returns the keys of a turn: known keys for hits, new keys otherwise.
 fn keys_of(contender: &dyn Contender, operation: Operation, window: u64, turn: u64) -> Vec<u64> {
     let first = contender.keys_inserted();
     match operation {
@@ -160,7 +162,7 @@ fn keys_of(contender: &dyn Contender, operation: Operation, window: u64, turn: u
     }
 }
 
-/// Nanoseconds for each of the keys.
+/// Returns the nanoseconds per key.
 fn time_keys(contender: &mut dyn Contender, operation: Operation, keys: &[u64], seen: &mut [bool]) -> f64 {
     let strings: Vec<[u8; 24]> = match operation {
         Operation::CheckAndInsertStringBatch => keys.iter().map(|key| string_of(*key)).collect(),
@@ -189,7 +191,7 @@ fn time_keys(contender: &mut dyn Contender, operation: Operation, keys: &[u64], 
     ns
 }
 
-/// A key as 24 bytes of text.
+/// Returns a key as 24 bytes of text.
 fn string_of(key: u64) -> [u8; 24] {
     let mut string = *b"order-000000000000000000";
     let mut rest = key;
@@ -200,7 +202,7 @@ fn string_of(key: u64) -> [u8; 24] {
     string
 }
 
-/// A figure with how many times longer each peer takes.
+/// Returns a figure with the time of each peer relative to it.
 fn as_json(figure: &Figure, all: &[Figure]) -> Value {
     let peers = all.iter().filter(|peer| {
         (peer.operation, peer.window) == (figure.operation, figure.window) && peer.name != figure.name
@@ -222,7 +224,7 @@ fn print_table(figures: &[Figure]) {
         if group != (figure.operation, figure.window) {
             group = (figure.operation, figure.window);
             println!(
-                "\n{}, window {}: ns per key, and times as long as rows of 64 bytes",
+                "\n{}, window {}: ns per key, and relative to rows of 64 bytes",
                 figure.operation, figure.window
             );
         }

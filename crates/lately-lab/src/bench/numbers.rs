@@ -1,4 +1,5 @@
-//! The batch call on the decimal texts of numbers from a file: what `benchmarks/python.py` compares the Python package with.
+//! Times the batch call on the decimal texts of numbers from a file. `benchmarks/python.py` compares the
+//! Python package with it.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -31,8 +32,8 @@ impl AsRef<[u8]> for Decimal {
     }
 }
 
-/// Prints how long `check_and_insert_batch` takes for all numbers of a file of little-endian `u64`s, how many of them were
-/// seen, and a digest of the answers.
+/// Reads a file of little-endian `u64`s. Prints how long `check_and_insert_batch` takes for all of them, how
+/// many were seen, and a digest of the answers.
 pub(crate) fn run(file: &Path, window: u64, rate: f64) -> io::Result<()> {
     let bytes = fs::read(file)?;
     let numbers = bytes.as_chunks().0.iter().map(|number| u64::from_le_bytes(*number));

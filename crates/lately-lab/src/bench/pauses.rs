@@ -1,10 +1,11 @@
-//! The longest single inserts over four full turns of the ring: does a shift stall anybody?
+//! The longest single inserts over four full turns of the ring: does a shift stall an insert?
 //!
-//! On a shared machine most of the longest pauses are the machine's: one insert in ten thousand is interrupted, whatever it
-//! does. What a filter does is the same whenever the same keys are inserted into the same state. So the four turns are
-//! made several times, from copies of one filter, and each insert counts with the shortest time it took: an interruption that
-//! hits the same insert every time is unlikely, a shift falls on the same insert every time. Both figures are reported. Shifts are
-//! far fewer than one insert in ten thousand: what they take is seen in the longest.
+//! On a shared machine, most of the longest pauses come from the machine: one insert in ten thousand is
+//! interrupted, whatever it does. A filter does the same work whenever the same keys are inserted into the
+//! same state. So the four turns are repeated several times, from copies of one filter, and each insert
+//! counts with its shortest time: a shift falls on the same insert every time, but an interruption is
+//! unlikely to. The times of one run are reported too. Shifts are far rarer than one insert in ten thousand,
+//! so their cost shows in the longest time.
 
 use std::time::Instant;
 
@@ -13,11 +14,12 @@ use serde_json::{Value, json};
 
 use super::contenders::limit::places_on_huge_pages;
 
-/// How often the turns are made.
+/// How often the turns are repeated.
 const REPLAYS: usize = 4;
 
-/// Median, p99.99 and longest of single inserts over four turns, for rows and for slices; and, for what the machine itself
-/// adds, of nothing, and of reading and writing one random line in as much memory as the rows have.
+/// Measures median, p99.99 and longest time of single inserts over four turns, for rows and for slices. To
+/// show the machine's own share, it also measures an empty operation, and reading and writing one random line
+/// in as much memory as the rows have.
 pub(crate) fn measure(window: u64) -> Value {
     let rows = Filter::builder().window(window).false_positive_rate(1e-3).shape(5, 10);
     let rows = rows.segment(Segment::Rows { row_bytes: 64, parts: 2 });
@@ -55,7 +57,8 @@ fn random_lines(lines: u64, touches: u64) -> Value {
     })
 }
 
-/// `start()` makes the same state again, and what is to be timed `count` times, numbered.
+/// `start()` recreates the same state and returns the operation, which is timed with each number below
+/// `count`.
 fn summary<W: FnMut(u64)>(count: u64, start: impl Fn() -> W) -> Value {
     let mut shortest = vec![u32::MAX; count as usize];
     let mut once = Value::Null;
@@ -70,7 +73,7 @@ fn summary<W: FnMut(u64)>(count: u64, start: impl Fn() -> W) -> Value {
     json!({ "once": once, "shortest of replays": percentiles(shortest) })
 }
 
-/// Nanoseconds.
+/// Returns the time of `work` in nanoseconds.
 fn timed(work: impl FnOnce()) -> u32 {
     let start = Instant::now();
     work();

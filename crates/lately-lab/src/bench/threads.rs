@@ -1,4 +1,5 @@
-//! What sharing a filter costs one thread, and what it gives two: batched check-and-insert of new keys, rounds in turn.
+//! The cost of sharing a filter for one thread, and its gain for two: batched check-and-insert of new keys,
+//! in alternating rounds.
 
 use std::time::Instant;
 
@@ -7,10 +8,12 @@ use serde_json::{Value, json};
 
 use super::{KEYS, warm_ups};
 
-/// What two threads do at a time: some ten milliseconds, so that it matters little if the system starts both on one core.
+/// The number of batches for two threads: they take some ten milliseconds, so that it matters little if the
+/// system starts both threads on one core.
 const BATCHES_OF_TWO: u64 = 64;
 
-/// Nanoseconds per key of a filter of one's own and of a shared one with one and two threads, medians of rounds.
+/// Measures the nanoseconds per key of a `Filter`, and of a `SharedFilter` with one and two threads: medians
+/// of the rounds.
 pub(crate) fn measure(window: u64, rounds: usize) -> Value {
     let rows = Filter::builder().window(window).false_positive_rate(1e-3).shape(5, 10);
     let rows: Builder = rows.segment(Segment::Rows { row_bytes: 64, parts: 2 });
@@ -54,7 +57,7 @@ pub(crate) fn measure(window: u64, rounds: usize) -> Value {
     })
 }
 
-/// Each takes half of the batches.
+/// Checks and inserts the batches; each thread takes half of them.
 fn on_two_threads(shared: &SharedFilter, batches: &[Vec<[u8; 8]>]) {
     let (one, other) = batches.split_at(batches.len() / 2);
     let check_and_insert = |batches| timed(batches, |batch, seen| shared.check_and_insert_batch(batch, seen));
@@ -64,7 +67,8 @@ fn on_two_threads(shared: &SharedFilter, batches: &[Vec<[u8; 8]>]) {
     });
 }
 
-/// The batches are fewer than the window has items: all are still there.
+/// Asserts that two threads lose no key: the batches have fewer keys than the window, so all must be
+/// reported.
 fn check_two_threads(shared: &SharedFilter, batches: &[Vec<[u8; 8]>]) {
     on_two_threads(shared, batches);
     let mut seen = vec![false; KEYS as usize];
@@ -74,20 +78,23 @@ fn check_two_threads(shared: &SharedFilter, batches: &[Vec<[u8; 8]>]) {
     }
 }
 
-/// Nanoseconds per key, for each batch of new keys.
+/// Returns the nanoseconds per key for each batch of new keys.
 fn timed(batches: &[Vec<[u8; 8]>], mut check_and_insert: impl FnMut(&[[u8; 8]], &mut [bool])) -> Vec<f64> {
     let mut seen = vec![false; KEYS as usize];
     let time_of = |batch: &Vec<[u8; 8]>| {
         let start = Instant::now();
         check_and_insert(batch, &mut seen);
         let ns = start.elapsed().as_nanos() as f64 / KEYS as f64;
-        assert!(seen.iter().filter(|&&seen| seen).count() < 200, "of new keys, 50 are promised");
+        assert!(
+            seen.iter().filter(|&&seen| seen).count() < 200,
+            "more new keys are reported than the 50 that are promised"
+        );
         ns
     };
     batches.iter().map(time_of).collect()
 }
 
-/// The numbers from `first` on, as items.
+/// Returns the numbers from `first` on, as items.
 fn keys(first: u64) -> Vec<[u8; 8]> {
     (first..first + KEYS).map(u64::to_le_bytes).collect()
 }

@@ -1,16 +1,18 @@
-//! One contender through one stream: what it reports that it should not, and what it should and does not.
+//! The accuracy of one contender in one stream: the items that it reports wrongly, and those that it fails to
+//! report.
 
 use super::moments::Moment;
 use crate::rivals::Rival;
 
-/// What was asked and reported, over all moments.
+/// Questions and reports over all moments.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Accuracy {
     pub(super) window_queries: u64,
     pub(super) false_negatives: u64,
     pub(super) stranger_queries: u64,
     pub(super) false_positives: u64,
-    /// Just-expired items reported, over the window: mean and largest over the moments. `None` for what never forgets.
+    /// Just-expired items that are reported, divided by the window: mean and maximum over the moments. `None`
+    /// for filters that never forget.
     pub(super) slack: Option<Slack>,
 }
 
@@ -20,7 +22,8 @@ pub(super) struct Slack {
     pub(super) peak: f64,
 }
 
-/// Who reports fewer strangers than this at the first moment is asked about more of them at the others.
+/// Contenders that report fewer strangers than this at the first moment get more stranger queries at the
+/// others.
 const RARE: u64 = 10;
 
 impl Accuracy {
@@ -59,10 +62,10 @@ pub(super) fn measure(rival: &mut dyn Rival, hashes: &[u64], window: u64, moment
         if is_rarely_mistaken {
             accuracy.ask_strangers(rival, &moment.more_strangers);
         }
-        // Decided once, so that what is asked does not depend on what is then answered.
+        // Decided once, so that the number of questions does not depend on later answers.
         is_rarely_mistaken |= slacks.is_empty() && strangers < RARE;
         let reported = rival.count_contained(&moment.expired) as f64 / moment.expired.len() as f64;
-        // Expired items are mistaken as often as strangers; that is no slack.
+        // Expired items are false positives as often as strangers are; these do not count as slack.
         let mistaken = strangers as f64 / moment.strangers.len() as f64;
         let excess = (reported - mistaken).max(0.0) * moment.expired_in_all as f64;
         slacks.push(excess / window as f64);
@@ -72,7 +75,8 @@ pub(super) fn measure(rival: &mut dyn Rival, hashes: &[u64], window: u64, moment
     accuracy
 }
 
-/// What never forgets gets the last window only, and is asked at the end, about the strangers of all moments.
+/// A filter that never forgets gets only the last window, and is queried at the end, about the strangers of
+/// all moments.
 fn measure_once(rival: &mut dyn Rival, hashes: &[u64], window: u64, moments: &[Moment]) -> Accuracy {
     let last = &moments[moments.len() - 1];
     rival.insert_all(&hashes[last.inserts - window as usize..last.inserts]);
@@ -119,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn who_promises_a_window_keeps_it_in_every_stream() {
+    fn contenders_that_promise_a_window_keep_it_in_every_stream() {
         for contender in CATALOGUE {
             let budget = crate::rivals::Budget { memory_bits: 48 * WINDOW, window: WINDOW };
             let promises = (contender.build)(budget).is_some_and(|rival| rival.own_window().is_some());
@@ -131,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_truth_makes_no_mistake() {
+    fn the_exact_window_makes_no_mistake() {
         for stream in Stream::ALL {
             let exact = of(by_name("exact map and ring"), stream).expect("fits");
             assert_eq!((exact.false_negatives, exact.false_positives), (0, 0));
@@ -140,12 +144,13 @@ mod tests {
     }
 
     #[test]
-    fn slack_is_what_the_structure_says() {
-        // Two filters of a window each: between none and a whole window too much, half of one on average.
+    fn measured_slack_is_as_the_structure_predicts() {
+        // Two filters of one window each: the slack is between zero and a whole window, half a window on
+        // average.
         let slack = |name| of(by_name(name), Stream::Distinct).expect("fits").slack.expect("forgets");
         let cell = slack("2 Bloom filters (cell)");
         assert!((cell.mean - 0.5).abs() < 0.1 && (0.8..=1.05).contains(&cell.peak), "{cell:?}");
-        // One generation of five at most.
+        // At most one generation of five.
         let six = slack("6 Bloom filters");
         assert!((six.mean - 0.1).abs() < 0.04 && (0.13..=0.21).contains(&six.peak), "{six:?}");
         let swamp = slack("SWAMP");

@@ -1,7 +1,7 @@
-//! `race`: every contender with the same memory on the same streams, asked the same questions, and timed.
+//! `race`: every contender gets the same memory, the same streams and the same questions, and is timed.
 //!
-//! The streams are fed by as many threads as the machine has, one contender each; times are taken afterwards by one, with
-//! nothing else under way.
+//! Several threads, one per core, feed the streams, each to one contender. Times are measured afterwards by a
+//! single thread, with nothing else running.
 
 mod accuracy;
 mod moments;
@@ -25,15 +25,15 @@ use crate::parallel::in_parallel;
 use crate::report;
 use crate::rivals::{Budget, CATALOGUE, Contender, Family, Rival, hash_of};
 
-/// Memory for each item of the window, in bits.
+/// Memory per item of the window, in bits.
 const BITS_PER_ITEM: [u64; 4] = [16, 24, 32, 48];
 
-/// What one contender did in one stream with one memory.
+/// The outcome of one contender in one stream with one amount of memory.
 struct Outcome {
     contender: &'static Contender,
     stream: Stream,
     window: u64,
-    /// Given.
+    /// The memory given.
     bits_per_item: u64,
     slack_windows: usize,
     /// `None` if it was not raced; `note` says why.
@@ -50,7 +50,7 @@ struct Measured {
     speed: Option<Speed>,
 }
 
-/// One stream and one window: contenders with all memories meet the same questions.
+/// One stream and one window. Contenders with any amount of memory get the same questions.
 struct Course {
     stream: Stream,
     window: u64,
@@ -58,8 +58,8 @@ struct Course {
     effort: Option<Effort>,
 }
 
-/// A quick race leaves out the large window for all streams but the first, asks less (in the large window also less far back),
-/// and times the first stream only.
+/// A quick race skips the large window for all streams but the first, asks fewer questions (in the large
+/// window also less far back), and times only the first stream.
 fn courses(is_quick: bool) -> Vec<Course> {
     let course = |stream: Stream, window: u64| {
         let is_large = window > 100_000;
@@ -87,7 +87,7 @@ fn courses(is_quick: bool) -> Vec<Course> {
     all.filter_map(|(stream, window)| course(stream, window)).collect()
 }
 
-/// Races, and writes `race.json` and the report's section into `directory`.
+/// Runs the race, and writes `race.json` and the report's section into `directory`.
 pub(crate) fn run(directory: &Path, is_quick: bool) -> io::Result<()> {
     report::make_directory(directory)?;
     let start = Instant::now();
@@ -145,7 +145,7 @@ impl Course {
         outcomes
     }
 
-    /// A contender that has run, and what came of it.
+    /// Builds and measures a contender. Returns its outcome and, if it could be built, the contender itself.
     fn enter(
         &self,
         contender: &'static Contender,
@@ -163,13 +163,13 @@ impl Course {
             note,
         };
         if self.window > contender.largest_window {
-            return (outcome(None, "an insert takes too long in so large a window"), None);
+            return (outcome(None, "inserts are too slow for a window of this size"), None);
         }
         if contender.family == Family::Exact && bits_per_item != BITS_PER_ITEM[0] {
-            return (outcome(None, "takes what it takes: see the least memory"), None);
+            return (outcome(None, "takes as much memory as it needs: see 16 bits per item"), None);
         }
         let Some(mut rival) = (contender.build)(budget) else {
-            return (outcome(None, "does not fit into so little memory"), None);
+            return (outcome(None, "does not fit into this little memory"), None);
         };
         let accuracy = measure(&mut *rival);
         let measured = Measured {

@@ -1,45 +1,47 @@
-//! What is asked when: at some moments of a stream, items of the window, items that have left it, and strangers.
+//! The questions of a race: at some moments of a stream, about items of the window, items that have left it,
+//! and strangers.
 
 use std::collections::HashMap;
 
 use super::streams::STRANGERS;
 use crate::rivals::hash_of;
 
-/// How much is asked.
+/// The number of questions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sampling {
     pub(super) moments: usize,
-    /// How far beyond the window items are asked for, in windows. What is reported still later is not counted as slack.
+    /// How far back questions go beyond the window, in windows. Reports of even older items do not count as
+    /// slack.
     pub(super) slack_windows: usize,
-    /// At each moment, at most.
+    /// The maximum at each moment, as in the fields below.
     pub(super) window_items: usize,
     pub(super) expired_items: usize,
     pub(super) strangers: usize,
-    /// For contenders that report so few strangers that more must be asked.
+    /// Additional questions for contenders that report few strangers.
     pub(super) more_strangers: usize,
 }
 
-/// The truth at one moment, as questions.
+/// The questions at one moment, by their true answers.
 pub(super) struct Moment {
-    /// So many inserts have been made.
+    /// The number of inserts made so far.
     pub(super) inserts: usize,
     /// All of these are in the window.
     pub(super) window: Vec<u64>,
-    /// None of these is, but all were up to `slack_windows` windows before it.
+    /// None of these is in the window, but all were inserted at most `slack_windows` windows before it.
     pub(super) expired: Vec<u64>,
-    /// How many such there are; `expired` may be a sample of them.
+    /// The number of all these items; `expired` may be a sample of them.
     pub(super) expired_in_all: usize,
     pub(super) strangers: Vec<u64>,
     pub(super) more_strangers: Vec<u64>,
 }
 
-/// Inserts after which the last moment has come.
+/// Returns the number of inserts after which all moments have passed.
 pub(super) fn stream_length(window: u64, sampling: &Sampling) -> usize {
     (sampling.slack_windows + 2) * window as usize
 }
 
-/// Moments spread evenly over the last window of a stream, at all phases of whatever generations a contender has: the
-/// multiples of the golden ratio leave no gaps.
+/// Returns moments spread evenly over the last window of a stream. They meet all phases of a contender's
+/// generations, however long these are, because multiples of the golden ratio leave no gaps.
 pub(super) fn moments(items: &[u64], window: u64, sampling: &Sampling) -> Vec<Moment> {
     let window = window as usize;
     let first = (sampling.slack_windows + 1) * window;
@@ -68,7 +70,7 @@ fn next_sightings(items: &[u64]) -> Vec<usize> {
 
 impl History<'_> {
     fn moment(&self, window: usize, inserts: usize, number: usize, sampling: &Sampling) -> Moment {
-        // Of each item only the last sighting up to now.
+        // Only the last sighting of each item up to now.
         let last_sightings = |from: usize, to: usize| -> Vec<u64> {
             let arrivals = (inserts - to..inserts - from).rev();
             arrivals.filter(|&i| self.next[i] >= inserts).map(|i| self.items[i]).collect()
@@ -90,7 +92,8 @@ impl History<'_> {
     }
 }
 
-/// The hashes of at most `count` items, spread over all. The first and the last are always among them.
+/// Returns the hashes of at most `count` items, spread evenly over `all`, with the first and the last among
+/// them.
 fn evenly(all: &[u64], count: usize) -> Vec<u64> {
     let chosen = count.min(all.len());
     (0..chosen).map(|i| all[i * (all.len() - 1) / (chosen - 1).max(1)]).map(hash_of).collect()
@@ -103,7 +106,7 @@ mod tests {
     use crate::rivals::{ExactWindow, Rival as _};
 
     #[test]
-    fn the_questions_are_what_an_exact_window_answers() {
+    fn an_exact_window_answers_all_questions_correctly() {
         let sampling = Sampling {
             moments: 5,
             slack_windows: 3,

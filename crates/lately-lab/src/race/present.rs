@@ -7,11 +7,11 @@ use super::{BITS_PER_ITEM, Measured, Outcome};
 use crate::report::{Axis, Chart, Mark, Section, Series, Table, hue, scientific};
 use crate::rivals::{CATALOGUE, Family};
 
-/// Who reports at most this many expired items at the worst moment, as a share of the window, is compared with each other:
-/// everybody who can choose aims at 0.2.
+/// Contenders are compared with each other if they report at most this many expired items at the worst
+/// moment, as a share of the window. Every contender that can choose its slack aims at 0.2.
 const EQUAL_SLACK: f64 = 0.25;
 
-/// How a contender's outcomes, one for each memory, are to be compared.
+/// The group in which a contender's outcomes, one per amount of memory, are compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     KeepsWindow,
@@ -37,17 +37,19 @@ pub(super) fn section(outcomes: &[Outcome], is_quick: bool) -> Section {
     let mut section =
         Section::new("race", "The race: sliding-window filters with the same memory on the same streams");
     section.paragraph(
-        "Every contender is given a window of w items and so many bits of memory for each, and must remember the last w \
-         inserts. False negatives are items of the window that it does not report. The false positive rate is that of \
-         items that never were in the stream. The slack (NPWS) is how many items that have left the window are still \
-         reported, over the window, beyond what false positives explain; up to three windows back are asked. Parameters \
-         follow from memory and window by a rule that each contender's source file states; who can choose its slack aims \
-         at a peak of 0.2. Where strangers are often reported the measured slack is uncertain by some hundredths.",
+        "Every contender gets a window of w items and a fixed number of bits of memory per item, and must \
+         remember the last w inserts. False negatives are items of the window that it does not report. The \
+         false positive rate is measured with items that were never in the stream. The slack (NPWS) is the \
+         number of items that have left the window but are still reported, beyond what false positives \
+         explain, divided by the window; queries go up to three windows back. Parameters follow from memory \
+         and window by a rule that each contender's source file states. Contenders that can choose their \
+         slack aim at a peak of 0.2. Where strangers are often reported, the measured slack is uncertain by \
+         some hundredths.",
     );
     if is_quick {
         section.paragraph(
-            "This was a quick race: w = 1e6 with the distinct stream only, fewer questions (for w = 1e6 up to two windows \
-             back), and times of that stream only.",
+            "This was a quick race: w = 1e6 with the distinct stream only, fewer questions (for w = 1e6 only \
+             up to two windows back), and times of the distinct stream only.",
         );
     }
     for window in windows(outcomes) {
@@ -58,8 +60,8 @@ pub(super) fn section(outcomes: &[Outcome], is_quick: bool) -> Section {
     }
     section.heading("Streams with repeats");
     section.paragraph(
-        "With 32 bits for each item of the window: repeats leave more room, except where every arrival takes a place of \
-         its own.",
+        "With 32 bits per item of the window. Repeats leave more room, except in contenders where every \
+         arrival takes a place of its own.",
     );
     for window in windows(outcomes) {
         streams(&mut section, outcomes, window);
@@ -87,7 +89,7 @@ fn windows(outcomes: &[Outcome]) -> Vec<u64> {
     windows
 }
 
-/// In the catalogue's order.
+/// Outcomes by the contender's place in the catalogue.
 type Raced<'a> = BTreeMap<usize, Vec<(&'a Outcome, &'a Measured)>>;
 
 fn by_contender(outcomes: &[Outcome], stream: Stream, window: u64) -> Raced<'_> {
@@ -103,7 +105,8 @@ fn by_contender(outcomes: &[Outcome], stream: Stream, window: u64) -> Raced<'_> 
     raced
 }
 
-/// One line per contender that is `wanted`; families share a colour, members have markers of their own.
+/// Adds one line per contender of a `wanted` class. The members of a family share a colour and differ by
+/// marker.
 fn lines(
     mut chart: Chart,
     raced: &Raced<'_>,
@@ -125,7 +128,7 @@ fn lines(
     chart
 }
 
-/// Members of a family are numbered, whoever of them is in a figure: everybody has one marker in all of them.
+/// Returns a contender's number in its family, so that it has the same marker in all figures.
 fn form_of(place: usize) -> usize {
     CATALOGUE[..place].iter().filter(|contender| contender.family == CATALOGUE[place].family).count()
 }
@@ -138,7 +141,8 @@ fn bits_axis() -> Axis {
 
 struct Point {
     at: (f64, f64),
-    /// No stranger was reported: the rate is lower than this, which one in all questions would have been.
+    /// No stranger was reported: the true rate is lower than this one, which stands for one report in all
+    /// questions.
     is_bound: bool,
 }
 
@@ -172,10 +176,11 @@ fn frontier(section: &mut Section, raced: &Raced<'_>, window: u64) {
     );
     section.figure(
         &[equal.wide().tall()],
-        "Lower is better. Contenders that never lost an item of the window and whose peak slack was at most 0.25 with \
-         every memory, so that they are comparable; and, for reference, static filters (brown), which hold one window and \
-         never forget: what remembering alone costs. A white marker: not one stranger was reported; it stands where one \
-         in all questions would be, and the rate is lower.",
+        "Lower is better. These contenders never lost an item of the window, and their peak slack was at \
+         most 0.25 with every amount of memory, so they are comparable. For reference, static filters \
+         (brown) hold one window and never forget: they show the cost of remembering alone. A white marker \
+         means that no stranger was reported: it stands at one report in all questions, and the true rate is \
+         lower.",
     );
     let more = lines(
         Chart::new(format!("The same with more slack; w = {window}"), bits_axis(), rate_axis()),
@@ -195,10 +200,10 @@ fn frontier(section: &mut Section, raced: &Raced<'_>, window: u64) {
     );
     section.figure(
         &[more, decaying],
-        "Left: contenders that kept the window, but reported more than a quarter of a window of expired items at some \
-         moment. Right: filters that forget at random, what they lose of the window against what they report wrongly; \
-         each line goes through 16, 24, 32 and 48 bits per item, from the top downwards. All other contenders are at zero \
-         false negatives.",
+        "Left: contenders that kept the window, but reported more than a quarter of a window of expired \
+         items at some moment. Right: filters that forget at random, with the share of the window that they \
+         lose against their false positive rate; each line goes through 16, 24, 32 and 48 bits per item, \
+         from the top downwards. All other contenders have no false negatives.",
     );
 }
 
@@ -227,9 +232,10 @@ fn speeds(section: &mut Section, raced: &Raced<'_>, window: u64) {
     );
     section.figure(
         &[insert, query],
-        "Time of one insert and of one query (half for items of the window, half for strangers) against memory, without \
-         hashing the item; lower is better. Medians over stretches of 500 operations (200 for w = 10000), one after the \
-         other, no batches; contenders take turns. The contenders of the large figure above.",
+        "Time of one insert and of one query (half for items of the window, half for strangers) against \
+         memory, without hashing the item; lower is better. Medians over stretches of 500 operations (200 \
+         for w = 10000), one after the other, without batches; contenders take turns. The contenders are \
+         those of the large figure above.",
     );
     let both = lines(
         Chart::new(
@@ -248,8 +254,8 @@ fn speeds(section: &mut Section, raced: &Raced<'_>, window: u64) {
     );
     section.figure(
         &[both.wide().tall()],
-        "The same memory for all: nearer to the lower left is better in both respects. Who has nobody to the lower left \
-         is the best choice for some balance of rate and speed.",
+        "All have the same memory: nearer to the lower left is better in both rate and speed. A contender \
+         with no other one to its lower left is the best choice for some balance of the two.",
     );
 }
 
@@ -283,7 +289,10 @@ fn streams(section: &mut Section, outcomes: &[Outcome], window: u64) {
     }
     if has_some {
         section.folded_table(
-            &format!("False positive rates by stream, window {window}, {BITS} bits per item (red: loses items of the window)"),
+            &format!(
+                "False positive rates by stream, window {window}, {BITS} bits per item (red: loses items of \
+                 the window)"
+            ),
             &table,
         );
     }
@@ -293,14 +302,14 @@ fn table(outcomes: &[&Outcome]) -> Table {
     let mut table = Table::new([
         "contender",
         "false negatives",
-        "their rate",
+        "false negative rate",
         "false positive rate",
         "mean slack",
         "peak slack",
         "insert, ns",
-        "99.9%, ns",
+        "insert 99.9%, ns",
         "query, ns",
-        "99.9%, ns",
+        "query 99.9%, ns",
         "bits per item used",
         "parameters",
     ]);

@@ -1,6 +1,6 @@
-//! How long an insert and a query take: contenders in turn, round by round, and the median over short stretches of the rounds. On a
-//! busy machine a thread is put to sleep every few milliseconds; of stretches so short, few are hit. Then single operations one by
-//! one, for the slowest in a thousand.
+//! The time of an insert and of a query. Contenders take turns, round by round; the result is the median over
+//! short stretches of the rounds. A busy machine puts a thread to sleep every few milliseconds, which hits
+//! few stretches this short. Then single operations are timed one by one, to find the slowest in a thousand.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -19,15 +19,15 @@ pub(super) struct Speed {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Times {
     pub(super) mean: f64,
-    /// 99.9% of single operations are as fast, the clock's own time included.
+    /// 99.9% of single operations take at most this long, including the clock's own time.
     pub(super) p999: f64,
 }
 
-/// How much is timed.
+/// The number of operations to time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Effort {
     pub(super) rounds: usize,
-    /// Operations in a round.
+    /// Operations per round.
     pub(super) operations: usize,
     /// Operations timed one by one.
     pub(super) singles: usize,
@@ -48,7 +48,7 @@ pub(super) fn measure(
         let queries = queries(hashes, window, effort.operations, &mut random, &mut stranger);
         let inserts = fresh.take(effort.operations);
         for (rival, [insert, query]) in rivals.iter_mut().zip(&mut rounds) {
-            // Queries first: what never forgets is not to be asked when it is overfull.
+            // Queries first: a filter that never forgets must not be queried when it is overfull.
             query.extend(nanos_each(&queries, |stretch| {
                 black_box(rival.count_contained(stretch));
             }));
@@ -73,13 +73,13 @@ pub(super) fn measure(
         .collect()
 }
 
-/// What timing nothing takes.
+/// Returns the time that it takes to time nothing.
 pub(super) fn clock_nanos() -> f64 {
     let starts: Vec<f64> = (0..10_001).map(|_| Instant::now().elapsed().as_nanos() as f64).collect();
     median(starts)
 }
 
-/// Items that have not been met, one after the other.
+/// Generates items that were not used before.
 struct Fresh(u64);
 
 impl Fresh {
@@ -90,7 +90,8 @@ impl Fresh {
     }
 }
 
-/// Known and strange in turn. Known ones are of the newer half of the window, so that rounds of inserts do not age them out.
+/// Returns queries for known items and strangers in turn. Known items are from the newer half of the window,
+/// so that they do not expire during rounds of inserts.
 fn queries(
     hashes: &[u64],
     window: u64,
@@ -105,7 +106,7 @@ fn queries(
     queries
 }
 
-/// Of one operation, for each stretch.
+/// Returns the nanoseconds per operation for each stretch.
 fn nanos_each(operations: &[u64], mut run: impl FnMut(&[u64])) -> Vec<f64> {
     const STRETCH: usize = 500;
     let time = |stretch: &[u64]| {
@@ -116,6 +117,7 @@ fn nanos_each(operations: &[u64], mut run: impl FnMut(&[u64])) -> Vec<f64> {
     operations.chunks(STRETCH).map(time).collect()
 }
 
+/// Returns the nanoseconds that 99.9% of the operations do not exceed.
 fn slowest(operations: &[u64], mut run: impl FnMut(u64)) -> f64 {
     let time = |&hash: &u64| {
         let start = Instant::now();

@@ -1,4 +1,4 @@
-//! The streams everybody is given. Items are numbers; contenders get their hashes.
+//! The streams that every contender gets. Items are numbers; contenders get their hashes.
 
 use crate::rivals::Random;
 
@@ -9,7 +9,7 @@ pub(super) const STRANGERS: u64 = 1 << 50;
 pub(super) enum Stream {
     /// No item comes twice.
     Distinct,
-    /// Three arrivals in ten repeat one of the last w, each as likely.
+    /// Three arrivals in ten repeat one of the last w, chosen uniformly.
     Repeats,
     /// The i-th most frequent of 4w items comes with probability proportional to 1/i.
     Zipf,
@@ -29,7 +29,7 @@ impl Stream {
         }
     }
 
-    /// The first `length` items for windows of `window`.
+    /// Returns the first `length` items of the stream for a window of `window`.
     pub(super) fn items(self, window: u64, length: usize) -> Vec<u64> {
         let mut random = Random::new(0x1a7e_1700 + window);
         match self {
@@ -67,7 +67,7 @@ impl Stream {
     }
 }
 
-/// Ranks from 0, the i-th with probability proportional to (i + 1)^-exponent.
+/// Draws ranks from 0 on; rank i has a probability proportional to (i + 1)^-exponent.
 pub(crate) struct Zipf {
     cumulative: Vec<f64>,
 }
@@ -99,13 +99,13 @@ mod tests {
 
     fn distinct_share(stream: Stream) -> f64 {
         let items = stream.items(10_000, 40_000);
-        assert_eq!(items, stream.items(10_000, 40_000), "the same every time");
+        assert_eq!(items, stream.items(10_000, 40_000), "a stream must be the same every time");
         assert!(items.iter().all(|&item| item < STRANGERS));
         items.iter().collect::<HashSet<_>>().len() as f64 / items.len() as f64
     }
 
     #[test]
-    fn streams_repeat_as_they_say() {
+    fn streams_have_the_stated_share_of_repeats() {
         assert!((distinct_share(Stream::Distinct) - 1.0).abs() < 1e-12);
         assert!((distinct_share(Stream::Repeats) - 0.7).abs() < 0.02);
         assert!((distinct_share(Stream::Bursty) - 0.125).abs() < 0.01);
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn zipf_frequencies_fall_as_they_should() {
+    fn zipf_frequencies_follow_the_law() {
         let zipf = Zipf::new(1000, 1.0);
         let mut random = Random::new(1);
         let mut counts = [0_u32; 1000];

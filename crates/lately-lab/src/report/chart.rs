@@ -1,17 +1,17 @@
-//! Charts as inline SVG: linear or logarithmic axes with units, lines, points and steps, and a legend in the order in which
-//! the series end.
+//! Charts as inline SVG: linear or logarithmic axes with units, lines, points and steps, and a legend in the
+//! order of the series' ends.
 
 use std::fmt::Write as _;
 
 use super::escape;
 
-/// Colours that are told apart, also by most who see few.
+/// Colours that are easy to tell apart, also for most people with colour blindness.
 const HUES: [&str; 10] = [
     "#1455c0", "#d1495b", "#2a9d5c", "#e08e0b", "#7b4fb5", "#159aa8", "#8a5a2b", "#5f6b7a", "#c03a9b",
     "#a3a417",
 ];
 
-/// What was measured, beside models in their colours.
+/// The colour of measurements, next to models in their own colours.
 pub(crate) const MEASURED: &str = "#1c2430";
 
 pub(crate) fn hue(i: usize) -> &'static str {
@@ -25,20 +25,20 @@ pub(crate) enum Mark {
     Dashed,
     /// A line with a marker at each point; the number chooses its form.
     Marked(usize),
-    /// Small dots, of which there may be many.
+    /// Small dots, for many points.
     Points,
     /// Large dots without a line.
     Dots,
-    /// Outlines of markers without a line, over those of another series: points that are not what they seem.
+    /// Outlined markers without a line, drawn over those of another series to set some of its points apart.
     Outlined(usize),
     Bars,
 }
 
-/// How many forms of markers there are.
+/// The number of marker forms.
 pub(crate) const MARKER_FORMS: usize = 6;
 
 pub(crate) struct Series {
-    /// Without a name it is not in the legend: it goes with another of its colour.
+    /// If empty, the series is not in the legend: it belongs to another series of its colour.
     pub(crate) name: String,
     pub(crate) colour: &'static str,
     pub(crate) mark: Mark,
@@ -63,7 +63,7 @@ impl Series {
     }
 }
 
-/// An axis: what it shows, in which unit, from where to where.
+/// An axis: its label with the unit, its scale, its range and its ticks.
 #[derive(Clone)]
 pub(crate) struct Axis {
     label: String,
@@ -77,7 +77,7 @@ impl Axis {
         Self { label: label.into(), is_log: false, range: None, ticks: None }
     }
 
-    /// Values must be above zero; others are left out.
+    /// Values must be greater than zero; others are not drawn.
     pub(crate) fn log(label: impl Into<String>) -> Self {
         Self { is_log: true, ..Self::linear(label) }
     }
@@ -96,7 +96,7 @@ impl Axis {
         value.is_finite() && (!self.is_log || value > 0.0)
     }
 
-    /// Fixes the range by what is shown, if it is not given.
+    /// Returns the axis with a range that fits the values, unless a range was given.
     fn fitted(&self, values: impl Iterator<Item = f64>) -> Self {
         if self.range.is_some() {
             return self.clone();
@@ -116,7 +116,7 @@ impl Axis {
         Self { range: Some(range), ..self.clone() }
     }
 
-    /// From 0 to 1 along the axis.
+    /// Returns the position along the axis: 0 at its start, 1 at its end.
     fn place(&self, value: f64) -> f64 {
         let (low, high) = self.range.unwrap_or((0.0, 1.0));
         if self.is_log { (value / low).ln() / (high / low).ln() } else { (value - low) / (high - low) }
@@ -129,7 +129,7 @@ impl Axis {
         let (low, high) = self.range.unwrap_or((0.0, 1.0));
         if self.is_log {
             let (first, last) = (low.log10().ceil() as i32, (high.log10() + 1e-9).floor() as i32);
-            // Multiples, so that 1 is among them.
+            // Multiples of the step, so that 1 is among them.
             let step = (last - first) / 8 + 1;
             return (first..=last)
                 .filter(|power| power % step == 0)
@@ -142,7 +142,7 @@ impl Axis {
     }
 }
 
-/// 1, 2 or 5 times a power of ten, at least `step`.
+/// Returns 1, 2 or 5 times a power of ten that is at least `step`.
 fn round_step(step: f64) -> f64 {
     let power = 10_f64.powf(step.log10().floor());
     [1.0, 2.0, 5.0, 10.0]
@@ -179,9 +179,11 @@ const BOTTOM: f64 = 54.0;
 const LEGEND: f64 = 190.0;
 const LINE_HEIGHT: f64 = 17.0;
 
-/// Text is collected by `write!` into a string, which cannot fail.
+/// `write!` into a string, which cannot fail.
 macro_rules! draw {
-    ($svg:expr, $($arguments:tt)*) => { write!($svg, $($arguments)*).expect("a string takes everything") };
+    ($svg:expr, $($arguments:tt)*) => {
+        write!($svg, $($arguments)*).expect("writing to a string cannot fail")
+    };
 }
 
 impl Chart {
@@ -232,12 +234,12 @@ impl Chart {
         svg + "</svg>"
     }
 
-    /// Long legends make a chart taller.
+    /// Returns the height of the chart, which a long legend increases.
     fn height(&self) -> f64 {
         self.height.max(TOP + BOTTOM + LINE_HEIGHT * self.series.len() as f64)
     }
 
-    /// Next to the series' ends where there is room, in the order of the ends in any case.
+    /// Draws the names in the order of the series' ends, next to the ends if there is room.
     fn draw_legend(&self, svg: &mut String, frame: &Frame) {
         let end = |series: &Series| {
             let last = series.points.iter().rev().find(|point| frame.contains(**point));
@@ -385,7 +387,7 @@ impl Frame {
         }
     }
 
-    /// The lines between a series' points, as far as they are within the frame.
+    /// Draws the lines between a series' points, as far as they are within the frame.
     fn draw_lines(&self, svg: &mut String, series: &Series) {
         let shown = series.points.iter().filter(|(x, y)| self.x.shows(*x) && self.y.shows(*y));
         let places: Vec<_> = shown.map(|&point| self.at(point)).collect();
@@ -401,9 +403,9 @@ impl Frame {
         draw_line(svg, &line, series);
     }
 
-    /// The part of a straight line that is within the frame.
+    /// Returns the part of a straight line that is within the frame.
     fn within(&self, [a, b]: [(f64, f64); 2]) -> Option<[(f64, f64); 2]> {
-        // Less than a pixel, for what lies on the frame itself.
+        // Less than a pixel, for lines on the frame itself.
         const MARGIN: f64 = 0.5;
         let (mut from, mut to) = (0.0_f64, 1.0_f64);
         for (start, end, low, high) in [(a.0, b.0, LEFT, self.right), (a.1, b.1, TOP, self.bottom)] {
@@ -477,7 +479,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_chart_has_axes_ticks_and_a_legend_and_leaves_out_what_cannot_be_shown() {
+    fn a_chart_has_axes_ticks_and_a_legend_and_omits_values_that_cannot_be_shown() {
         let svg = Chart::new("rate <by> bits", Axis::linear("bits"), Axis::log("rate"))
             .with(Series::new("a & b", hue(0), Mark::Marked(1), vec![(16.0, 0.01), (48.0, 0.0)]))
             .to_svg();
@@ -500,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_go_on_to_the_frame_where_points_are_beyond_it() {
+    fn lines_to_points_beyond_the_frame_end_at_the_frame() {
         let frame = Frame {
             x: Axis::linear("").range(0.0, 1.0),
             y: Axis::linear("").range(0.0, 1.0),
@@ -519,12 +521,12 @@ mod tests {
         let twice = lines(vec![(0.0, 0.5), (0.25, -0.5), (0.5, -0.5), (0.75, 0.5)]);
         assert_eq!(twice, ["68.0,88.0 80.6,138.5", "130.4,138.5 143.0,88.0"]);
         assert!(lines(vec![(0.0, 2.0), (1.0, 2.0)]).is_empty());
-        // What lies on the frame is within it.
+        // A line on the frame is within it.
         assert_eq!(lines(vec![(0.0, 1.0), (1.0, 1.0)]), ["68.0,38.0 168.0,38.0"]);
     }
 
     #[test]
-    fn markers_have_forms_of_their_own() {
+    fn no_two_marker_forms_are_equal() {
         let form = |form| {
             let mut svg = String::new();
             draw_marker(&mut svg, (10.0, 10.0), form, LARGE, &filled(hue(0)));

@@ -1,7 +1,8 @@
-//! `report.html`: one self-contained page (inline SVG and style, no script, no network) with a section from each command.
+//! `report.html`: one self-contained page (inline SVG and style, no script, no network) with a section from
+//! each command.
 //!
-//! A command replaces its own section and leaves the other's as it is, so `reproduce` and `race` may write to one directory in
-//! any order.
+//! A command replaces its own section and keeps the other one, so `reproduce` and `race` may write to one
+//! directory in any order.
 
 mod chart;
 mod style;
@@ -17,10 +18,10 @@ pub(crate) use chart::MARKER_FORMS;
 pub(crate) use chart::{Axis, Chart, MEASURED, Mark, Series, hue};
 pub(crate) use table::{Table, scientific};
 
-/// Sections in the order in which they stand on the page.
+/// The sections, in the order of the page.
 const SECTIONS: [&str; 2] = ["paper", "race"];
 
-/// The body of a section, piece by piece.
+/// A section, built piece by piece.
 pub(crate) struct Section {
     id: &'static str,
     html: String,
@@ -42,7 +43,7 @@ impl Section {
         self.push(&format!("<p>{}</p>", escape(text)));
     }
 
-    /// Charts side by side as far as there is room, with what they show.
+    /// Adds charts with a caption, side by side if there is room.
     pub(crate) fn figure(&mut self, charts: &[Chart], caption: &str) {
         let drawn: String = charts.iter().map(Chart::to_svg).collect();
         self.push(&format!("<figure>{drawn}<figcaption>{}</figcaption></figure>", escape(caption)));
@@ -52,7 +53,7 @@ impl Section {
         self.push(&table.to_html());
     }
 
-    /// A table that is folded until its title is clicked.
+    /// Adds a table that is folded until its title is clicked.
     pub(crate) fn folded_table(&mut self, title: &str, table: &Table) {
         self.push(&format!("<details><summary>{}</summary>{}</details>", escape(title), table.to_html()));
     }
@@ -84,14 +85,14 @@ impl Section {
             let kept =
                 old.split_once(&begin).and_then(|(_, rest)| rest.split_once(&end)).map(|(kept, _)| kept);
             if let Some(html) = if id == self.id { Some(self.html.as_str()) } else { kept } {
-                write!(page, "{begin}{html}{end}").expect("a string takes everything");
+                write!(page, "{begin}{html}{end}").expect("writing to a string cannot fail");
             }
         }
         page + "</body>\n</html>\n"
     }
 }
 
-/// Where a report and the files beside it go.
+/// Creates the directory for a report and the files beside it.
 pub(crate) fn make_directory(directory: &Path) -> io::Result<()> {
     fs::create_dir_all(directory).map_err(|error| {
         let place = directory.display();
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_needs_nothing_but_itself() {
+    fn a_page_is_self_contained() {
         let mut section = section("paper", "text");
         let series = Series::new("a", hue(0), Mark::Marked(1), vec![(1.0, 1.0), (2.0, 2.0)]);
         section.figure(&[Chart::new("c", Axis::linear("x"), Axis::linear("y")).with(series)], "caption");
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_is_no_directory_is_named_with_the_remedy() {
+    fn an_out_path_that_is_not_a_directory_is_named_with_the_remedy() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
         let error = make_directory(&file).expect_err("a file").to_string();
         assert!(error.contains("Cargo.toml") && error.contains("name a directory"), "{error}");
@@ -143,7 +144,7 @@ mod tests {
         let race = section("race", "slow & < fast").page_with("");
         let both = section("paper", "tables").page_with(&race);
         assert!(both.contains("slow &amp; &lt; fast") && both.contains("tables"));
-        assert!(both.find("tables") < both.find("slow"), "the paper comes first, whoever wrote first");
+        assert!(both.find("tables") < both.find("slow"), "the paper comes first, in any order of writing");
         let again = section("race", "new").page_with(&both);
         assert!(again.contains("tables") && again.contains("new") && !again.contains("slow"));
         assert_eq!(section("race", "new").page_with(&again), again);

@@ -32,7 +32,7 @@ impl Table {
         };
         for (i, column) in self.columns.iter().enumerate() {
             let class = if is_text(i) { " class=\"text\"" } else { "" };
-            write!(html, "<th{class}>{}</th>", escape(column)).expect("a string takes everything");
+            write!(html, "<th{class}>{}</th>", escape(column)).expect("writing to a string cannot fail");
         }
         html.push_str("</tr></thead><tbody>");
         for row in &self.rows {
@@ -40,7 +40,8 @@ impl Table {
             for cell in row {
                 let class =
                     if cell.class.is_empty() { String::new() } else { format!(" class=\"{}\"", cell.class) };
-                write!(html, "<td{class}>{}</td>", escape(&cell.text)).expect("a string takes everything");
+                write!(html, "<td{class}>{}</td>", escape(&cell.text))
+                    .expect("writing to a string cannot fail");
             }
             html.push_str("</tr>\n");
         }
@@ -65,7 +66,7 @@ impl Row<'_> {
         self.cell(text, "")
     }
 
-    /// A number that is remarkable, or not.
+    /// Adds a number, highlighted if `flagged`.
     pub(crate) fn number_if(&mut self, text: impl Into<String>, flagged: bool) -> &mut Self {
         self.cell(text, if flagged { "flag" } else { "" })
     }
@@ -75,7 +76,7 @@ impl Row<'_> {
     }
 }
 
-/// Three digits, in powers of ten where that is shorter.
+/// Formats a number with three digits, in powers of ten if that is shorter.
 pub(crate) fn scientific(value: f64) -> String {
     if value == 0.0 {
         "0".into()

@@ -1,4 +1,4 @@
-//! Memory accesses per query: counted in an instrumented filter, beside those that the models predict.
+//! Memory accesses per query: counted in an instrumented filter, next to the predictions of the models.
 
 use std::io;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::parallel::in_parallel;
 use crate::report::{Section, Table};
 use crate::rivals::hash_of;
 
-/// Bits in the segments of each filter, about.
+/// The approximate number of bits per segment.
 const SEGMENT_BITS: usize = 1 << 19;
 const FALSE_POSITIVES_WANTED: u64 = 400;
 const LEAST_STRANGERS: u64 = 200_000;
@@ -67,7 +67,7 @@ fn count(shape: &Shape) -> Counted {
     filter.fill();
     let mut counted =
         Counted { window: Mean::default(), false_positive: Mean::default(), absent: Mean::default() };
-    // The tables average over the ages 0 to l - 1, each as likely.
+    // The tables average over the ages 0 to l - 1 with equal weights.
     let window = u64::from(shape.window_generations) * filter.items_per_generation();
     let step = (window / 200_000).max(1) as usize;
     for item in (filter.inserts() - window..filter.inserts()).step_by(step) {
@@ -85,16 +85,17 @@ fn count(shape: &Shape) -> Counted {
     counted
 }
 
-/// Picks one of a query's predictions.
+/// Selects one of the predictions.
 type Kind = fn(&QueryAccesses) -> f64;
 
 pub(super) fn report(section: &mut Section, directory: &Path) -> io::Result<()> {
     section.heading("Accesses per query, counted");
     section.paragraph(
-        "An instrumented filter of each shape (about 500 000 bits per segment, half full, just before a shift) counts the cells it looks \
-         at: bits of slices in table 2, blocks in table 3. Nothing is timed. Means with their standard errors; false positives of \
-         the lowest rates are few. The paper's linear fill is a little low, so its predictions are too; for blocks both \
-         models are the same. (Numbers: accesses.csv)",
+        "An instrumented filter of each shape (about 500 000 bits per segment, half full, just before a \
+         shift) counts the cells that it reads: bits of slices in table 2, blocks in table 3. Nothing is \
+         timed. The tables show means with their standard errors; there are few false positives at the \
+         lowest rates. The paper's linear fill is a little too low, and so are its predictions; for blocks \
+         both models are the same. (Numbers: accesses.csv)",
     );
     let mut numbers = Numbers::new(&[
         "row",
@@ -148,7 +149,7 @@ pub(super) fn report(section: &mut Section, directory: &Path) -> io::Result<()> 
     numbers.write(directory, "accesses")
 }
 
-/// The rows of table 2 or 3, and the shapes that they are about.
+/// Returns the rows of table 2 or 3 with their shapes.
 fn shapes(table: u32) -> Vec<(String, Shape)> {
     let mut rows: Vec<String> =
         paper::values().into_iter().filter(|value| value.table == table).map(|value| value.row).collect();
@@ -184,7 +185,7 @@ mod tests {
                 (counted.false_positive, exact.false_positive),
                 (counted.absent, exact.absent),
             ] {
-                // Five standard errors, and half a percent for this filter's own fill.
+                // Five standard errors, and half a percent because the fill of one filter varies.
                 let tolerance = 5.0 * mean.error() + 0.005 * predicted;
                 assert!((mean.mean() - predicted).abs() < tolerance, "{shape}: {} {predicted}", mean.show());
             }

@@ -1,8 +1,9 @@
-//! What repeats in the stream do to the rate: the paper's two figures "Decay of false positives under uniform duplication", and
-//! the Zipf law of which it only says what is to be expected.
+//! How repeats in the stream change the rate: the paper's two figures "Decay of false positives under uniform
+//! duplication", and Zipf laws, for which the paper only states an expectation.
 //!
-//! The duplicate rate of a window is 1 - different items / items. Rates are those that the bits of a filter give just before a
-//! shift, averaged over fillings, since the lowest are far below what can be probed; where probing is possible it is done too.
+//! The duplicate rate of a window is 1 - different items / items. Rates are computed from the bits of a
+//! filter just before a shift and averaged over fillings, because the lowest rates are too low to be probed.
+//! Where probing is possible, it is done too.
 
 use std::collections::HashSet;
 
@@ -18,10 +19,10 @@ const WINDOW: u64 = 1_000;
 const FILLINGS: u64 = 40;
 const PROBES: u64 = 50_000;
 const DUPLICATE_RATES: [f64; 10] = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
-/// Fewer reported strangers than this say little.
+/// With fewer reported strangers than this, a probed rate means little.
 const LEAST_REPORTED: u64 = 20;
 
-/// A filter fed with one kind of stream, over many fillings.
+/// The rates of a filter fed with one kind of stream, over many fillings.
 struct Outcome {
     duplicate_rate: f64,
     from_bits: f64,
@@ -29,10 +30,10 @@ struct Outcome {
     probed: Option<f64>,
 }
 
-/// Items of one filling; fillings share none.
+/// Measures the rates with the items that `stream` returns for each filling; fillings share no items.
 fn measure(pair: (u32, u32), mut stream: impl FnMut(u64, u64) -> Vec<u64>) -> Outcome {
     let mut filter = Reference::for_window(pair, WINDOW);
-    // Twice, so that what lies before the window is there too.
+    // Twice, so that there are items before the window too.
     let inserts = 2 * filter.inserts_to_worst_moment();
     let (mut duplicate_rate, mut from_bits, mut reported) = (0.0, 0.0, 0);
     for filling in 0..FILLINGS {
@@ -53,7 +54,8 @@ fn measure(pair: (u32, u32), mut stream: impl FnMut(u64, u64) -> Vec<u64>) -> Ou
     }
 }
 
-/// Windows of items of their own, each with the same share of repeats: every item once, the rest evenly, in random order.
+/// Returns a stream of windows that share no items, each with the same share of repeats: every item once, the
+/// repeats drawn uniformly, in random order.
 fn uniform(duplicate_rate: f64) -> impl FnMut(u64, u64) -> Vec<u64> {
     move |filling, inserts| {
         let mut random = Random::new(filling << 8 | (duplicate_rate * 100.0) as u64);
@@ -65,7 +67,7 @@ fn uniform(duplicate_rate: f64) -> impl FnMut(u64, u64) -> Vec<u64> {
                 (0..different).chain((0..repeats).map(|_| random.below(different))).collect();
             items.extend(shuffled(of_window, &mut random).iter().map(|&item| window << 20 | item as u64));
         }
-        // The last window is a whole one.
+        // The last window is complete.
         items.split_off(items.len() - inserts as usize)
     }
 }
@@ -78,9 +80,11 @@ fn shuffled(mut items: Vec<usize>, random: &mut Random) -> Vec<usize> {
 }
 
 pub(super) fn five_rates() -> Figure {
-    let caption = "Paper, figure 7, \"Decay of false positives under uniform duplication\": the lowest pair of each of the five rates, w = 1e3. Repeats set no \
-                   new bits where the slices are the same, so the rate falls exponentially, and the faster the lower it is. Lines: rates of the bits of \
-                   40 filters each; dots: probed, where at least 20 of 2e6 strangers were reported.";
+    let caption = "Paper, figure 7, \"Decay of false positives under uniform duplication\": the lowest pair \
+                   of each of the five rates, w = 1e3. A repeat sets no new bits in slices that the item has \
+                   already written, so the rate falls exponentially, and lower rates fall faster. Lines: \
+                   computed from the bits of 40 filters each; dots: probed, where at least 20 of 2e6 \
+                   strangers were reported.";
     of_pairs(
         "duplication_five_rates",
         "False positive rate by duplicates, w = 1e3",
@@ -91,8 +95,9 @@ pub(super) fn five_rates() -> Figure {
 }
 
 pub(super) fn five_pairs() -> Figure {
-    let caption = "Paper, figure 8, \"Decay of false positives under uniform duplication. Different (k, l) configurations for 0.1\", w = 1e3: the more slices, the less they \
-                   overlap between repeats, and the less repeats help.";
+    let caption = "Paper, figure 8, \"Decay of false positives under uniform duplication. Different (k, l) \
+                   configurations for 0.1\", w = 1e3: with more slices, two inserts of an item have fewer \
+                   slices in common, and repeats help less.";
     of_pairs(
         "duplication_five_pairs",
         "False positive rate by duplicates, pairs near 0.1, w = 1e3",
@@ -127,7 +132,7 @@ fn with_key(chart: Chart) -> Chart {
     chart.with(Series::new("dots: probed", MEASURED, Mark::Dots, Vec::new()))
 }
 
-/// A line for the bits, dots for what was probed.
+/// Adds a line for the rates computed from the bits, and dots for the probed rates.
 fn add(
     chart: Chart,
     numbers: &mut Numbers,
@@ -151,7 +156,7 @@ fn add(
     ))
 }
 
-/// Exponents of the law, from little repetition to much.
+/// Exponents of the Zipf law, from few repeats to many.
 const EXPONENTS: [f64; 7] = [0.4, 0.6, 0.8, 1.0, 1.2, 1.5, 2.0];
 const RANKS: usize = 100_000;
 
@@ -178,9 +183,11 @@ pub(super) fn zipf() -> Figure {
     Figure {
         name: "duplication_zipf",
         caption: format!(
-            "What the paper only predicts (section on duplicates): items drawn from {RANKS} by a Zipf law of exponents 0.4 to 2.0, from left to right, against uniform \
-             duplication at the same duplicate rate. The paper expects the fall to be even more abrupt, and it is: frequent items return in every \
-             generation, and set no new bit in any slice they share. Lines: rates of the bits; dots: probed."
+            "The paper only predicts this (section on duplicates): items drawn from {RANKS} by a Zipf law \
+             with exponents 0.4 to 2.0, from left to right, against uniform duplication at the same \
+             duplicate rate. The paper expects an even more abrupt fall, and that is what happens: frequent \
+             items return in every generation, and set no new bit in slices that they have already written. \
+             Lines: computed from the bits; dots: probed."
         ),
         charts: vec![with_key(chart).wide().tall()],
         numbers,
@@ -192,12 +199,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn uniform_streams_have_the_duplicates_they_are_asked_for() {
+    fn uniform_streams_have_the_requested_duplicate_rate() {
         for rate in DUPLICATE_RATES {
             let outcome = measure((4, 3), uniform(rate));
             assert!((outcome.duplicate_rate - rate).abs() < 0.0005, "{rate}: {}", outcome.duplicate_rate);
             let probed = outcome.probed.expect("a rate near 0.1 can be probed");
-            // Four standard deviations of what was counted.
+            // Four standard deviations of the count.
             let tolerance = 4.0 / (probed * (FILLINGS * PROBES) as f64).sqrt();
             assert!((probed / outcome.from_bits - 1.0).abs() < tolerance, "{rate}: {probed}");
         }
@@ -217,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicates_lower_the_rate_the_less_the_more_slices_there_are() {
+    fn duplicates_lower_the_rate_less_if_there_are_more_slices() {
         let fall = |pair| measure(pair, uniform(0.6)).from_bits / measure(pair, uniform(0.0)).from_bits;
         let falls = [(4, 3), (6, 14), (8, 56)].map(fall);
         assert!(falls.is_sorted(), "{falls:?}");

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::report::{Chart, Section};
 
 pub(super) struct Figure {
-    /// Of the file, without its ending.
+    /// The file name without its extension.
     pub(super) name: &'static str,
     /// Names the paper's figure.
     pub(super) caption: String,
@@ -34,13 +34,13 @@ impl Numbers {
         Self(columns.join(",") + "\n")
     }
 
-    /// `label` comes first; a number that is not one is left empty.
+    /// Adds a row that begins with `label`. Numbers that are not finite give empty cells.
     pub(super) fn row(&mut self, label: &str, numbers: &[f64]) {
         debug_assert!(!label.contains([',', '"', '\n']), "{label} would need quotes");
         self.0.push_str(label);
         for number in numbers {
             let written = if number.is_finite() { write!(self.0, ",{number}") } else { write!(self.0, ",") };
-            written.expect("a string takes everything");
+            written.expect("writing to a string cannot fail");
         }
         self.0.push('\n');
     }

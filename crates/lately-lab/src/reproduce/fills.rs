@@ -35,8 +35,9 @@ pub(super) fn per_slice() -> Figure {
     Figure {
         name: "fill_per_slice",
         caption: format!(
-            "Paper, figure 2, \"Fill ratio of each slice\": slices 0 to 9 are being filled, the others stay as they are. Measured in a filter for \
-             {WINDOW} items just before a shift. The fill grows as 1 - 2^(-(i+1)/k), not linearly as the paper's model has it: that is why its rates are too low."
+            "Paper, figure 2, \"Fill ratio of each slice\": slices 0 to 9 are being filled, the others no \
+             longer change. Measured in a filter for {WINDOW} items just before a shift. The fill grows as \
+             1 - 2^(-(i+1)/k), not linearly as in the paper's model, whose rates are therefore too low."
         ),
         charts: vec![chart.wide()],
         numbers,
@@ -82,8 +83,9 @@ pub(super) fn designs() -> Figure {
     }
     Figure {
         name: "segment_designs",
-        caption: "Paper, figure 9, \"Fill ratios for three designs\": k = 10 with one slice per segment, k = 5 with two, k = 2 with five, measured just \
-                  before a shift. All have the same memory and window (k to l as 1 to 2); fewer, larger segments jump further when they shift."
+        caption: "Paper, figure 9, \"Fill ratios for three designs\": k = 10 with one slice per segment, \
+                  k = 5 with two, k = 2 with five, measured just before a shift. All have the same memory and \
+                  window (l = 2k). With fewer and larger segments, the fill jumps further at a shift."
             .into(),
         charts: vec![chart.wide()],
         numbers,

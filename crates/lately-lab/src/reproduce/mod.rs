@@ -1,4 +1,4 @@
-//! `reproduce`: the paper's tables recomputed and its figures measured again, beside the models.
+//! `reproduce`: recomputes the paper's tables and measures its figures again, next to the models.
 //!
 //! Writes `tables.json`, one CSV per figure, and the paper's section of the report. All seeds are fixed.
 
@@ -32,16 +32,17 @@ const STRANGERS: u64 = 1 << 50;
 /// Measures a figure.
 type Make = fn() -> Figure;
 
-/// Recomputes and measures everything, and writes it into `directory`.
+/// Recomputes and measures everything, and writes the results into `directory`.
 pub(crate) fn run(directory: &Path) -> io::Result<()> {
     report::make_directory(directory)?;
     let start = Instant::now();
     let progress = |what: &str| eprintln!("[{:>4.0} s] {what}", start.elapsed().as_secs_f64());
     let mut section = Section::new("paper", "The paper, line by line");
     section.paragraph(
-        "Age-Partitioned Bloom Filters (Shtul, Baquero, Almeida): every printed number beside what the paper's own formulas give \
-         (paper model) and what is true of the structure (exact model: the real fill instead of a linear one, and every way to be \
-         reported counted in the slack), and every figure measured again.",
+        "Age-Partitioned Bloom Filters (Shtul, Baquero, Almeida): every printed number, next to the value of \
+         the paper's own formulas (paper model) and the true value of the structure (exact model: it uses \
+         the real fill instead of a linear one, and its slack counts every way in which an item can be \
+         reported). Every figure is measured again.",
     );
 
     progress("tables 1 to 4");
@@ -72,12 +73,13 @@ pub(crate) fn run(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The paper's own design: half full slices.
+/// Builds the paper's own design: half full slices.
 fn papers_filter(window: u64, (k, l): (u32, u32)) -> Filter {
     Filter::builder().window(window).shape(k, l).build().expect("the paper's shapes are valid")
 }
 
-/// Inserts after which a filter is in its steady state and just before a shift, its worst moment.
+/// Returns the number of inserts after which a filter is in its steady state and just before a shift, its
+/// worst moment.
 fn inserts_to_worst_moment(filter: &Filter) -> u64 {
     let plan = filter.plan();
     u64::from(plan.shape.segments()) * plan.items_per_generation

@@ -1,4 +1,5 @@
-//! False positive rates as a filter fills and shifts: the paper's figure "Experimental validation of false positive rates".
+//! False positive rates as a filter fills and shifts: the paper's figure "Experimental validation of false
+//! positive rates".
 
 use lately::Shape;
 use lately::model::{Model, metrics};
@@ -13,7 +14,7 @@ use crate::rivals::hash_of;
 const WINDOW: u64 = 1_000;
 const INSERTIONS: u64 = 10_000;
 const SAMPLE_EVERY: u64 = 50;
-/// The paper probes 1e4 times the inverse of the rate, up to 1e9 for each sample; we stop here.
+/// The paper makes 1e4 / rate probes, up to 1e9 per sample; we stop here.
 const MOST_PROBES: f64 = 2e6;
 
 struct Sample {
@@ -22,7 +23,7 @@ struct Sample {
     from_bits: f64,
 }
 
-/// The lowest pair of each rate, from empty over 1e4 insertions at w = 1e3.
+/// The lowest pair of each rate, from an empty filter over 1e4 insertions at w = 1e3.
 pub(super) fn figure() -> Figure {
     let all = in_parallel(&LOWEST_PAIRS, |&pair| sample(pair));
     let mut numbers = Numbers::new(&["pair", "insertions", "probed_rate", "rate_of_the_bits"]);
@@ -61,9 +62,11 @@ pub(super) fn figure() -> Figure {
     .with(Series::new("from its bits", hue(0), Mark::Line, zoom(|s| s.from_bits)));
     Figure {
         name: "rates_over_insertions",
-        caption: "Paper, figure 6, \"Experimental validation of false positive rates for low (k, l)\": one filter of each of the five lowest pairs, from empty, \
-                  every 50 insertions. Dots are strangers probed (at most 2e6 per sample, so the lowest rate scatters); lines are the rate that the filter's bits \
-                  give at that moment. Between two shifts the rate rises, at a shift it falls: the zig-zag, clearest at the lowest k and l."
+        caption: "Paper, figure 6, \"Experimental validation of false positive rates for low (k, l)\": one \
+                  filter of each of the five lowest pairs, empty at first, measured every 50 insertions. \
+                  Dots: rates probed with strangers (at most 2e6 per sample, so the lowest rate scatters). \
+                  Lines: rates computed from the filter's bits at that moment. The rate rises between two \
+                  shifts and falls at a shift; this zig-zag is clearest at the lowest k and l."
             .into(),
         charts: vec![chart.wide().tall(), zigzag.wide()],
         numbers,
@@ -89,7 +92,7 @@ fn sample((k, l): (u32, u32)) -> Vec<Sample> {
     samples
 }
 
-/// Beyond the paper: its rates, the exact ones, and measured ones for all pairs of table 2.
+/// Beyond the paper: compares its rates with exact and measured rates, for all pairs of table 2.
 pub(super) fn models() -> Figure {
     const FILLINGS: u64 = 40;
     const MODEL_WINDOW: u64 = 20_000;
@@ -134,8 +137,9 @@ pub(super) fn models() -> Figure {
     Figure {
         name: "models_and_measured_rates",
         caption: format!(
-            "Not in the paper: how many times its predicted rate a filter really has, for all rows of table 2 in their order. Measured from the bits of {FILLINGS} filters \
-             for {MODEL_WINDOW} items, just before a shift."
+            "Not in the paper: the real rate of a filter, divided by the rate that the paper predicts, for \
+             all rows of table 2 in their order. Measured from the bits of {FILLINGS} filters for \
+             {MODEL_WINDOW} items, just before a shift."
         ),
         charts: vec![chart.wide()],
         numbers,
@@ -147,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rate_of_the_bits_is_the_rate_of_strangers() {
+    fn the_rate_computed_from_the_bits_is_the_rate_of_strangers() {
         let mut filter = Reference::for_window((4, 3), WINDOW);
         (0..5000).for_each(|key| filter.insert(hash_of(key)));
         let probed = filter.strangers_reported(0, 400_000) as f64 / 4e5;

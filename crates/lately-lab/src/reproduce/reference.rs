@@ -1,7 +1,8 @@
-//! A small reference filter that counts its memory accesses: the paper's slices and blocks, its query, and nothing else.
+//! A small reference filter that counts its memory accesses: the paper's slices and blocks, its query, and
+//! nothing else.
 //!
-//! It has the paper's sizes to the bit. `lately` rounds slices up to whole words, which lowers the rate of a window of a
-//! thousand items by more than half for the largest l.
+//! Its sizes are exactly those of the paper. `lately` rounds slices up to whole words, which lowers the rate
+//! of a window of a thousand items by more than half for the largest l.
 
 use lately::model::{half_full_load, run_probability};
 use lately::{Segment, Shape};
@@ -17,12 +18,12 @@ pub(super) struct Reference {
     items_per_generation: u64,
     /// Ring positions, each with its own hash functions.
     segments: Vec<Bits>,
-    /// Where age 0 is.
+    /// The ring position of age 0.
     newest: usize,
     inserts: u64,
 }
 
-/// What one access reaches.
+/// The unit of memory that one access reads.
 #[derive(Clone, Copy)]
 enum Cell {
     Bit,
@@ -30,13 +31,13 @@ enum Cell {
 }
 
 impl Reference {
-    /// The paper's design: segments half full when they stop being written.
+    /// The paper's design: segments are half full when they are no longer written.
     pub(super) fn new(shape: &Shape, cells: usize) -> Self {
         let items = half_full_load(&shape.segment) * cells as f64 / f64::from(shape.required_matches);
         Self::with_sizes(shape, cells, items as u64)
     }
 
-    /// The same for slices, as large as the window takes.
+    /// The same for slices, with the size that the window needs.
     pub(super) fn for_window((k, l): (u32, u32), window: u64) -> Self {
         let shape = Shape::slices(k, l);
         let items = window.div_ceil(l.into());
@@ -77,12 +78,13 @@ impl Reference {
         self.inserts
     }
 
-    /// Inserts after which an empty one is in its steady state and just before a shift, its worst moment.
+    /// Returns the number of inserts after which an empty filter is in its steady state and just before a
+    /// shift, its worst moment.
     pub(super) fn inserts_to_worst_moment(&self) -> u64 {
         (self.k + self.l) as u64 * self.items_per_generation
     }
 
-    /// To that moment. Items are numbered from 0.
+    /// Fills an empty filter to its worst moment. Items are numbered from 0.
     pub(super) fn fill(&mut self) {
         (0..self.inserts_to_worst_moment()).for_each(|item| self.insert(hash_of(item)));
     }
@@ -92,7 +94,7 @@ impl Reference {
         (self.newest, self.inserts) = (0, 0);
     }
 
-    /// Slices only: the probability, for the bits as they are, that a stranger is reported.
+    /// Slices only: computes from the present bits the probability that a stranger is reported.
     pub(super) fn rate_of_the_bits(&self) -> f64 {
         let fill = |age| {
             let slice = &self.segments[self.at(age)];
@@ -102,7 +104,7 @@ impl Reference {
         run_probability(self.k as u32, fills)
     }
 
-    /// How many of `count` strangers, from a number on, are reported.
+    /// Returns how many of `count` strangers, numbered from `first`, are reported.
     pub(super) fn strangers_reported(&self, first: u64, count: u64) -> u64 {
         let first = super::STRANGERS + first;
         (first..first + count).filter(|&key| self.query(hash_of(key)).0).count() as u64
@@ -146,7 +148,7 @@ impl Reference {
         }
     }
 
-    /// Paper, algorithm 1: the answer, and how many cells were looked at.
+    /// Runs the paper's algorithm 1; returns the answer and the number of cells read.
     pub(super) fn query(&self, hash: u64) -> (bool, u32) {
         let (mut i, mut previous, mut count, mut accesses) = (self.l, 0, 0, 0);
         loop {
@@ -174,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_keeps_its_window_and_forgets_what_is_older() {
+    fn it_keeps_its_window_and_forgets_older_items() {
         for shape in [Shape::slices(4, 3), Shape::slices(10, 7), Shape::blocks(2, 5, 64, 4)] {
             let mut filter = Reference::new(&shape, 2000);
             filter.fill();
@@ -182,14 +184,14 @@ mod tests {
             let window = u64::from(shape.window_generations) * generation;
             let newest = filter.inserts();
             assert!((newest - window..newest).all(|item| filter.query(hash_of(item)).0), "{shape}");
-            // A generation more is there just before a shift, and the next ones are not.
+            // Just before a shift, one generation more is reported; the oldest one is not.
             assert!((newest - window - generation..newest).all(|item| filter.query(hash_of(item)).0));
             assert!(!(0..generation).all(|item| filter.query(hash_of(item)).0));
         }
     }
 
     #[test]
-    fn a_stranger_to_an_empty_filter_costs_one_access_per_jump() {
+    fn a_query_of_an_empty_filter_costs_one_access_per_jump() {
         let filter = Reference::new(&Shape::slices(3, 8), 100);
         // Ages 8, 5, 2.
         assert_eq!(filter.query(1), (false, 3));

@@ -1,4 +1,4 @@
-//! The four tables: printed, by the paper's formulas, by the exact model; and SWAMP, measured.
+//! The four tables as printed, by the paper's formulas and by the exact model; and SWAMP, measured.
 
 use std::fs;
 use std::io;
@@ -32,8 +32,9 @@ pub(super) fn report(section: &mut Section, directory: &Path) -> io::Result<()> 
     ));
     section.table(&disagreements(&values));
     section.paragraph(
-        "Below, each printed column is followed by what the paper's formulas and what the exact model give, to as many digits. \
-         Marked: printed digits that do not follow.",
+        "Below, each printed column is followed by the values of the paper's formulas and of the exact \
+         model, with the same number of digits. Printed values that do not follow from the formulas are \
+         marked.",
     );
     for (table, title) in (1..).zip(TITLES) {
         let of_table: Vec<&Value> = values.iter().filter(|value| value.table == table).collect();
@@ -42,9 +43,11 @@ pub(super) fn report(section: &mut Section, directory: &Path) -> io::Result<()> 
         section.folded_table(&format!("{title}: all differences"), &differences(&of_table));
     }
     section.paragraph(
-        "Table 4's SWAMP columns were read off a figure of another paper by the authors, and have no formula. Beside them stands \
-         our SWAMP, measured: a window of 2^16 elements, fingerprints in whole bits just above and just below the rate asked for, \
-         and between these two in proportion to the logarithm of the rate. (Numbers: table_4_swamp.csv)",
+        "The authors read the SWAMP columns of table 4 off a figure of another paper; there is no formula \
+         for them. Next to them is our SWAMP, measured with a window of 2^16 elements. Fingerprints have \
+         whole bits, so two lengths are measured, with rates just above and just below the one in the table; \
+         the memory is interpolated between them by the logarithm of the rate. (Numbers: \
+         table_4_swamp.csv)",
     );
     section.table(&swamp_table(&swamps));
     write_swamps(&swamps, directory)
@@ -84,7 +87,7 @@ fn disagreements(values: &[Value]) -> Table {
     ];
     let mut table = Table::new(columns);
     for value in values.iter().filter(|value| value.agrees() == Some(false)) {
-        let computed = value.paper_model.expect("what does not agree was computed");
+        let computed = value.paper_model.expect("a value that does not agree was computed");
         let reason = match value.misprint().map(|misprint| &misprint.5) {
             Some(Truncated) => "cut off, not rounded".into(),
             Some(RoundedUp) => "rounded up; no cause found".into(),
@@ -104,11 +107,11 @@ fn disagreements(values: &[Value]) -> Table {
 fn difference(computed: f64, printed: &str) -> String {
     let printed: f64 = printed.parse().expect("printed values are numbers");
     let difference = computed - printed;
-    // Less than the last bits of a double is nothing.
+    // Smaller differences are rounding errors.
     if difference.abs() < 1e-14 { "0".into() } else { format!("{difference:+.2e}") }
 }
 
-/// The table as in the paper, each printed value followed by the two models' digits.
+/// Returns the paper's table, with each printed value followed by the digits of the two models.
 fn side_by_side(values: &[&Value], swamps: &[SwampRow]) -> Table {
     let inputs = paper::inputs(values[0].table);
     let of_row = |row: &str| values.iter().filter(|value| value.row == row).copied().collect::<Vec<_>>();
@@ -174,12 +177,12 @@ fn differences(values: &[&Value]) -> Table {
     table
 }
 
-/// Our SWAMP for a row of table 4.
+/// Measurements of our SWAMP for a row of table 4.
 struct SwampRow {
     row: String,
     printed_bits: &'static str,
     rate: f64,
-    /// Just above and just below the rate.
+    /// With rates just above and just below `rate`.
     measured: [Measured; 2],
 }
 
@@ -188,12 +191,12 @@ struct Measured {
     remainder_bits: u32,
     bits_per_item: f64,
     rate: f64,
-    /// Of the items that have just left the window, the share reported beyond the rate: the slack, over a window.
+    /// The share of just-expired items that are reported, minus the rate: the slack, over one window.
     npws: f64,
 }
 
 impl SwampRow {
-    /// At exactly the rate, between the two.
+    /// Interpolates between the two measurements, to exactly the rate.
     fn bits_per_item(&self) -> f64 {
         let [above, below] = &self.measured;
         let share = (above.rate / self.rate).ln() / (above.rate / below.rate).ln();
@@ -209,7 +212,7 @@ fn measure_swamps(values: &[Value]) -> Vec<SwampRow> {
         let is_rate = |value: &&Value| value.table == 4 && value.row == bits.row && value.column == "fp";
         let rate =
             values.iter().find(is_rate).and_then(|value| value.paper_model).expect("table 4 has rates");
-        // Each bit more halves the rate: up from one that is surely too short.
+        // Each additional bit halves the rate: start with a length that is surely too short.
         let too_short = (expected_swamp_bits(rate) as u32).saturating_sub(1).max(1);
         let mut pair = [too_short, too_short + 1].map(measure_swamp);
         while pair[1].rate > rate {
@@ -220,7 +223,7 @@ fn measure_swamps(values: &[Value]) -> Vec<SwampRow> {
     measured.collect()
 }
 
-/// A table of 1.2 slots per item has 1.2 * 2^r fingerprints for each.
+/// A table of 1.2 slots per item has 1.2 * 2^r fingerprints per item.
 fn expected_swamp_bits(rate: f64) -> f64 {
     (1.0 / (1.2 * rate)).log2()
 }
@@ -229,7 +232,7 @@ fn measure_swamp(remainder_bits: u32) -> Measured {
     let mut swamp = Swamp::with_remainder_bits(SWAMP_WINDOW, remainder_bits);
     let inserts = 3 * SWAMP_WINDOW;
     (0..inserts).for_each(|key| swamp.insert(hash_of(key)));
-    // Enough for some two hundred mistakes, within reason.
+    // Enough for about two hundred false positives, within limits.
     let strangers = (240.0 * f64::from(remainder_bits).exp2()).clamp(2e5, 1e7) as u64;
     let reported = (0..strangers).filter(|key| swamp.contains(hash_of(super::STRANGERS + key))).count();
     let rate = reported as f64 / strangers as f64;
@@ -286,7 +289,8 @@ mod tests {
         assert_eq!(list.len(), 25 + 150 + 112 + 20);
         let agreed = ["agrees", "column", "exact_model", "paper_model", "printed", "row", "table"];
         for value in &list {
-            // Their order is that of the workspace's `serde_json`, which other crates decide.
+            // Their order depends on the features of `serde_json`, which other crates of the workspace
+            // choose.
             let keys: BTreeSet<&str> =
                 value.as_object().expect("an object").keys().map(String::as_str).collect();
             assert_eq!(keys, BTreeSet::from(agreed));
@@ -301,9 +305,9 @@ mod tests {
     }
 
     #[test]
-    fn our_swamp_takes_about_the_memory_that_the_paper_says() {
+    fn our_swamp_needs_about_the_memory_that_the_paper_prints() {
         let measured = measure_swamp(5);
-        // A rate of 1/(1.2 * 32) = 2.6% for a little more than the 32.0 bits printed beside 2.0%.
+        // A rate of 1/(1.2 * 32) = 2.6% with a little more than the 32.0 bits printed next to 2.0%.
         assert!((measured.rate - 0.026).abs() < 0.002, "{}", measured.rate);
         assert!((31.0..34.0).contains(&measured.bits_per_item), "{}", measured.bits_per_item);
         assert!(measured.npws < 0.005);

@@ -1,5 +1,5 @@
-//! How items fade from the filter once they have left the window: the paper's figure "Exponential decay in the probability of
-//! reporting", and the weighted slack that is the area under it.
+//! How items fade from the filter after they have left the window: the paper's figure "Exponential decay in
+//! the probability of reporting", and the weighted slack, which is the area under the curve.
 
 use super::figure::{Figure, Numbers};
 use super::{inserts_to_worst_moment, papers_filter};
@@ -16,7 +16,7 @@ pub(super) fn figure() -> Figure {
     let plan = filter.plan();
     let (k, l) = (u64::from(plan.shape.required_matches), u64::from(plan.shape.window_generations));
     let generation = plan.items_per_generation;
-    // Items older than window and slack are asked for too.
+    // Items older than window and slack are queried too.
     let inserts = inserts_to_worst_moment(&filter) + 4 * generation;
     (0..inserts).for_each(|key| filter.insert_hash(hash_of(key)));
     let share_reported = |from: u64, to: u64| {
@@ -38,7 +38,7 @@ pub(super) fn figure() -> Figure {
         lately::model::Cells::Exactly(plan.cells),
         1.0,
     );
-    // A generation is reported as one: the models step.
+    // All items of a generation have the same probability, so the models are step functions.
     let exact = |age: f64| exact_profile.reporting_probability(age as u32);
     let paper = |age: f64| {
         let lost = (age as u64).saturating_sub(l);
@@ -65,9 +65,11 @@ pub(super) fn figure() -> Figure {
     Figure {
         name: "transition_zone",
         caption: format!(
-            "Paper, figure 4, \"Exponential decay in the probability of reporting in the transition zone\": every item of the window (to 15 generations) is reported, and \
-             just before a shift one generation more; then each lost slice halves the chance, down to the false positive rate from 25 on. The area beyond \
-             15 is the weighted slack: {npws:.3} of the window measured, {exact_npws:.3} by the exact model, {paper_npws:.3} by the paper's sum."
+            "Paper, figure 4, \"Exponential decay in the probability of reporting in the transition zone\": \
+             every item of the window (up to 15 generations) is reported, and just before a shift one \
+             generation more. Then each lost slice halves the probability, down to the false positive rate \
+             from 25 generations on. The area beyond 15 is the weighted slack: {npws:.3} of the window \
+             measured, {exact_npws:.3} by the exact model, {paper_npws:.3} by the paper's sum."
         ),
         charts: vec![
             chart("Items still reported, k = 10, l = 15", Axis::linear("share reported").range(0.0, 1.0)),

@@ -1,12 +1,14 @@
-//! Active-active (A2) buffering: Yoon, *Aging Bloom Filter with Two Active Buffers for Dynamic Sets*, 2010 (the paper's
-//! `Yoon10`).
+//! Active-active (A2) buffering: Yoon, *Aging Bloom Filter with Two Active Buffers for Dynamic Sets*, 2010
+//! (the paper's `Yoon10`).
 //!
-//! Inserts go to active1, queries ask both; when active1 is full, active2 is dropped, active1 takes its place, and an empty
-//! one becomes active1. Where a lookup finds an item in active2 only, its bits are copied to active1. Our queries change
-//! nothing, so that is done when the item arrives again, which is what an insert into active1 does. Unlike two filters in
-//! turn, an item that active1 already has takes none of its room; with repeats the window is counted in different items.
+//! Inserts go to active1; queries read both filters. When active1 is full, active2 is dropped, active1 takes
+//! its place, and an empty filter becomes active1. If a lookup finds an item in active2 only, its bits are
+//! copied to active1. Our queries change nothing, so the bits are copied when the item arrives again: that is
+//! what an insert into active1 does. Unlike in a sequence of two filters, an item that active1 already has
+//! takes none of its room; with repeats, the window counts different items.
 //!
-//! Parameters: half the memory each, full after w items that were new to it, the best hashes for two filters of w items.
+//! Parameters: each filter has half the memory, and is full after w items that were new to it; the best
+//! number of hashes for two filters of w items.
 
 use super::bloom::{Bloom, best_hashes_for_any_of};
 use super::{Budget, Rival};
@@ -70,8 +72,8 @@ mod tests {
     }
 
     #[test]
-    fn two_windows_are_forgotten() {
-        // A few items are taken for known ones and do not count, so it turns a little later.
+    fn items_older_than_two_windows_are_forgotten() {
+        // A few items are taken for known ones and do not count, so the filters change places a little later.
         assert_forgets_after(&mut A2Buffering::new(BUDGET), 2 * BUDGET.window + BUDGET.window / 20);
     }
 

@@ -1,13 +1,15 @@
-//! Biased-sampling based Bloom filters (BSBF): Bera, Dutta, Narang, Bhattacherjee, *Advanced Bloom Filter Based Algorithms for
-//! Efficient Approximate Data De-Duplication in Streams*, 2012 (the paper's `BeraDNB12`).
+//! Biased-sampling based Bloom filters (BSBF): Bera, Dutta, Narang, Bhattacherjee, *Advanced Bloom Filter
+//! Based Algorithms for Efficient Approximate Data De-Duplication in Streams*, 2012 (the paper's
+//! `BeraDNB12`).
 //!
-//! Like [reservoir sampling](super::reservoir_sampling), but every item that is not known is inserted. Three variants: with
-//! each insert one random bit is reset in each part; in one part only; or in each part with its share of set bits as
-//! probability, which keeps parts evenly loaded. A known item is not inserted again.
+//! Like [reservoir sampling](super::reservoir_sampling), but every unknown item is inserted. There are three
+//! variants: each insert resets one random bit in each part; in one part only; or in each part with a
+//! probability equal to its share of set bits, which keeps the parts evenly loaded. A known item is not
+//! inserted again.
 //!
-//! Recent items may be lost. Parameters: the k with the least cost of [`decay_model`](super::decay_model), as if every arrival
-//! were inserted. (It is not, if known: what is inserted finds more bits unset than chance, and where only one part gives up a
-//! bit, resets cannot keep up and the filter fills. The test shows it.)
+//! Recent items may be lost. Parameters: the k with the lowest cost of [`decay_model`](super::decay_model),
+//! as if every arrival were inserted. (Known items are not. So an inserted item finds more bits unset than by
+//! chance, and if only one part loses a bit, resets cannot keep up and the filter fills. The test shows it.)
 
 use super::decay_model::{Cell, Outlook, best};
 use super::pieces::{Bits, Random, position};
@@ -22,7 +24,7 @@ pub(super) enum Deletions {
 }
 
 impl Deletions {
-    /// Resets in a part, for each bit that is set in it, when its fill has settled.
+    /// Returns the resets in a part per bit that is set in it, in the steady state.
     fn per_part(self, parts: u32) -> f64 {
         match self {
             Self::EachPart => 1.0,
@@ -69,7 +71,7 @@ impl PartedBits {
         self.parts.iter().enumerate().all(|(part, bits)| bits.get(position(hash, part as u32, bits.len())))
     }
 
-    /// Resets what is to be reset, then inserts.
+    /// Resets bits as `deletions` says, and inserts.
     pub(super) fn replace(&mut self, hash: u64, deletions: Deletions, random: &mut Random) {
         let chosen = random.below(self.parts.len());
         for (part, (bits, set)) in self.parts.iter_mut().zip(&mut self.set).enumerate() {
@@ -131,7 +133,7 @@ mod tests {
     const VARIANTS: [Deletions; 3] = [Deletions::EachPart, Deletions::OnePart, Deletions::ByLoad];
 
     #[test]
-    fn a_new_item_is_there_at_once_and_recent_ones_may_be_lost() {
+    fn a_new_item_is_reported_at_once_and_recent_ones_may_be_lost() {
         for deletions in VARIANTS {
             let mut filter = BiasedSampling::new(BUDGET, deletions);
             for key in 0..5000 {
@@ -165,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_distant_past_is_forgotten() {
+    fn very_old_items_are_forgotten() {
         assert_forgets_after(&mut BiasedSampling::new(BUDGET, Deletions::EachPart), 50 * BUDGET.window);
     }
 }

@@ -1,18 +1,20 @@
-//! Block decaying Bloom filter (`b_DBF`): Shen, Zhang, as the [decaying filter](super::decaying) (the paper's `ShenZ08`).
+//! Block decaying Bloom filter (`b_DBF`): Shen, Zhang, like the [decaying filter](super::decaying) (the
+//! paper's `ShenZ08`).
 //!
-//! Counters count generations of g inserts instead of inserts, which takes few bits: an insert sets the item's k counters to
-//! J + 1, and each new generation lowers all by one. The paper says that bursts are avoided by spreading the subtractions over
-//! time; here each insert lowers a share of the counters, and those that the present generation has not yet reached
-//! count one less than they hold.
+//! Counters count generations of g inserts instead of single inserts, which needs few bits: an insert sets
+//! the item's k counters to J + 1, and each new generation lowers all counters by one. The paper says that
+//! bursts are avoided by spreading the subtractions over time. Here each insert lowers a share of the
+//! counters; counters that the present generation has not yet lowered count as one less than they hold.
 //!
-//! The window is J * g, and the slack one generation. Parameters: counters of 3 bits, so J = 5; the best hashes for the
-//! J + 1 generations held.
+//! The window is J * g, and the slack one generation. Parameters: counters of 3 bits, so J = 5; the best
+//! number of hashes for the J + 1 generations held.
 
 use super::bloom::best_hashes;
 use super::pieces::{Generations, Packed, Sweep, bits_for, position};
 use super::{Budget, GENERATIONS, Rival};
 
-/// J + 1: what a counter is set to; one more is held until the sweep has passed.
+/// J + 1: the value that an insert gives to a counter. A counter holds one more until the sweep has passed
+/// it.
 const FULL: u64 = GENERATIONS + 1;
 
 pub(super) struct BlockDecaying {
@@ -31,7 +33,7 @@ impl BlockDecaying {
         Some(Self { counters, hashes, sweep, generations })
     }
 
-    /// What a counter holds above its value.
+    /// Returns how much more a counter holds than its value.
     fn surplus(&self, i: usize) -> u64 {
         u64::from(i >= self.sweep.visited())
     }
@@ -84,19 +86,19 @@ mod tests {
     }
 
     #[test]
-    fn what_has_expired_does_not_come_back() {
+    fn expired_items_are_never_reported_again() {
         let age = BUDGET.window + BUDGET.window.div_ceil(GENERATIONS);
         assert_never_reports_again_after(&mut BlockDecaying::new(BUDGET).expect("fits"), age);
     }
 
     #[test]
-    fn a_generation_after_the_window_all_is_forgotten() {
+    fn everything_is_forgotten_one_generation_after_the_window() {
         let generation = BUDGET.window.div_ceil(GENERATIONS);
         assert_forgets_after(&mut BlockDecaying::new(BUDGET).expect("fits"), BUDGET.window + generation);
     }
 
     #[test]
-    fn a_generation_expires_at_once_and_not_as_the_sweep_goes() {
+    fn a_generation_expires_at_once_and_not_with_the_sweep() {
         let mut filter = BlockDecaying::new(BUDGET).expect("fits");
         let generation = filter.generations.per_generation();
         let reported =

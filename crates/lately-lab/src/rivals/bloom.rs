@@ -1,4 +1,4 @@
-//! The plain Bloom filter that segments are made of, and how many hashes it takes.
+//! The plain Bloom filter that segments are made of, and its best number of hashes.
 
 use std::f64::consts::LN_2;
 
@@ -39,17 +39,18 @@ impl Bloom {
     }
 }
 
-/// The hashes at which a Bloom filter has its least rate: half of its bits are set.
+/// Returns the number of hashes with which a Bloom filter has its lowest rate: half of its bits are set.
 pub(super) fn best_hashes(cells_per_item: f64) -> u32 {
     (cells_per_item * LN_2).round().clamp(1.0, 32.0) as u32
 }
 
-/// The share of cells that `items` items with so many hashes each have reached.
+/// Returns the share of cells that `items` items with `hashes` hashes each have reached.
 pub(super) fn fill(items: f64, hashes: u32, cells: f64) -> f64 {
     -(-f64::from(hashes) * items / cells).exp_m1()
 }
 
-/// The hashes with the least rate when `filters` filters, each with so many cells and items, are all asked.
+/// Returns the number of hashes with the lowest rate, and that rate, if a query reads all of `filters`
+/// filters, each with `cells` cells and `items` items.
 pub(super) fn best_hashes_for_any_of(filters: u64, items: f64, cells: f64) -> (u32, f64) {
     let rate = |hashes: u32| {
         let of_one = fill(items, hashes, cells).powf(f64::from(hashes));
@@ -70,12 +71,12 @@ mod tests {
         (0..10_000).for_each(|key| bloom.insert(hash_of(key)));
         assert!((0..10_000).all(|key| bloom.contains(hash_of(key))));
         let reported = (0..200_000).filter(|key| bloom.contains(hash_of(1 << 40 | key))).count();
-        // (1 - e^(-0.7))^7 = 0.0082; the filter's own scatter and the sample's are within a tenth.
+        // (1 - e^(-0.7))^7 = 0.0082; filter and sample scatter by less than a tenth.
         assert!((1476..=1804).contains(&reported), "{reported} of 200000");
     }
 
     #[test]
-    fn one_filter_of_many_has_the_best_hashes_of_one() {
+    fn both_rules_give_one_filter_the_same_number_of_hashes() {
         let (hashes, rate) = best_hashes_for_any_of(1, 1.0, 10.0);
         assert_eq!(hashes, best_hashes(10.0));
         assert!((rate - 0.0082).abs() < 0.0001, "{rate}");

@@ -1,4 +1,4 @@
-//! Everybody who is raced.
+//! All contenders of the race.
 
 use lately::{Layout, Prefer};
 
@@ -27,7 +27,7 @@ use super::time_interval::TimeInterval;
 use super::timing::Timing;
 use super::{Budget, GENERATIONS, Rival};
 
-/// The paper's classes of approaches (section 3), and those beside them.
+/// The paper's classes of approaches (section 3), and some more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Family {
     Ours,
@@ -58,7 +58,7 @@ impl Family {
 pub(crate) struct Contender {
     pub(crate) name: &'static str,
     pub(crate) family: Family,
-    /// `None` if it cannot be built with so little memory.
+    /// Returns `None` if there is too little memory.
     pub(crate) build: fn(Budget) -> Option<Box<dyn Rival>>,
     /// Larger windows would take hours.
     pub(crate) largest_window: u64,
@@ -127,14 +127,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_takes_more_memory_than_it_is_given_but_the_truth() {
+    fn no_contender_but_the_exact_one_takes_more_memory_than_it_is_given() {
         for contender in CATALOGUE.iter().filter(|contender| contender.family != Exact) {
             for bits in [16, 24, 32, 48] {
                 let budget = Budget { memory_bits: bits * 10_000, window: 10_000 };
                 let Some(rival) = (contender.build)(budget) else { continue };
                 let used = rival.memory_bits() as f64 / budget.memory_bits as f64;
                 assert!(used <= 1.0, "{}: {used} of {bits} bits", contender.name);
-                // Whole words, whole bits of a fingerprint, whole bytes of a row: little is left over.
+                // Rounding to whole words, fingerprint bits or row bytes leaves little memory unused.
                 assert!(used > 0.85, "{}: only {used} of {bits} bits", contender.name);
                 let own = rival.own_window();
                 assert!(own.is_none_or(|own| own >= budget.window), "{}: {own:?}", contender.name);

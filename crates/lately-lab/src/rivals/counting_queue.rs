@@ -1,13 +1,15 @@
-//! Counting Bloom filter with a queue of the window: Metwally, Agrawal, El Abbadi, *Duplicate Detection in Click Streams*,
-//! 2005 (the paper's `MetwallyAA05`), on the counters of Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, *An Improved
-//! Construction for Counting Bloom Filters*, 2006 (`BonomiMPSV06`).
+//! Counting Bloom filter with a queue of the window: Metwally, Agrawal, El Abbadi, *Duplicate Detection in
+//! Click Streams*, 2005 (the paper's `MetwallyAA05`), on the counters of Bonomi, Mitzenmacher, Panigrahy,
+//! Singh, Varghese, *An Improved Construction for Counting Bloom Filters*, 2006 (`BonomiMPSV06`).
 //!
-//! Counters hold the window as a multiset; a circular queue of its items says whose counters to lower when they leave. The
-//! window is exact, there is no slack and, since a counter that has reached its limit is never lowered, no false negative.
+//! Counters hold the window as a multiset; a circular queue of its items tells which counters to lower when
+//! an item leaves. The window is exact. There is no slack, and there are no false negatives, because a
+//! counter that has reached its limit is never lowered.
 //!
-//! The source keeps the items themselves in the queue. We let it keep fingerprints of f bits, and take the counters'
-//! positions from those, as the memory would otherwise not fit. Parameters: counters of 4 bits; f and k with the least
-//! expected rate, 1 - (1 - 2^-f)^w for the fingerprints and the Bloom filter's for the counters.
+//! The source keeps the items themselves in the queue. That would not fit into the memory, so we keep
+//! fingerprints of f bits, and derive the counters' positions from them. Parameters: counters of 4 bits; f
+//! and k with the lowest expected rate, 1 - (1 - 2^-f)^w for the fingerprints and the Bloom filter's for the
+//! counters.
 
 use super::bloom::{best_hashes, fill};
 use super::pieces::{Packed, fold, position};
@@ -103,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_the_queue_leaves_the_counters() {
+    fn items_that_leave_the_queue_leave_the_counters() {
         let mut filter = CountingQueue::new(BUDGET).expect("fits");
         (0..10 * BUDGET.window).for_each(|key| filter.insert(crate::rivals::hash_of(key)));
         let counters = filter.counters.len() as f64;
@@ -116,7 +118,8 @@ mod tests {
     fn a_counter_at_its_limit_never_causes_a_false_negative() {
         let mut filter = CountingQueue::new(BUDGET).expect("fits");
         let item = crate::rivals::hash_of;
-        // One item often enough to stick, then others that may share its counters while it leaves.
+        // One item often enough that its counters stick, then others that may share its counters while it
+        // leaves.
         (0..100).for_each(|_| filter.insert(item(0)));
         for key in 1..3 * BUDGET.window {
             filter.insert(item(key));

@@ -1,21 +1,23 @@
-//! A compact table of fingerprints with counts: the part that `TinyTable` plays in [SWAMP](super::swamp).
+//! A compact table of fingerprints with counts, in the role of `TinyTable` in [SWAMP](super::swamp).
 //!
-//! A fingerprint is a home (which slot it belongs to) and a remainder (what is stored). Remainders of one home form a run,
-//! as near to the home as there is room, runs in the order of their homes; three bits per slot tell where they begin. This is
-//! quotienting with linear probing, one of several ways to store less than a fingerprint; `TinyTable` is another.
+//! A fingerprint consists of a home (the slot to which it belongs) and a remainder (the bits that are
+//! stored). The remainders of one home form a run, as near to the home as there is room. Runs are in the
+//! order of their homes; three bits per slot tell where they begin. This is quotienting with linear probing,
+//! one of several ways to store less than a fingerprint; `TinyTable` is another.
 //!
-//! A fingerprint that is there more than once is followed by its count less one, in digits as wide as a remainder, lowest
-//! first, each in a slot of its own. A fingerprint never takes more slots than it has occurrences.
+//! A fingerprint that occurs more than once is followed by its count minus one, in digits as wide as a
+//! remainder, lowest first, each in its own slot. A fingerprint never takes more slots than it has
+//! occurrences.
 
 use super::pieces::Packed;
 
-/// Somebody's home is this slot. Belongs to the place, not to what is stored there.
+/// This slot is the home of a stored remainder. The flag belongs to the slot, not to its content.
 const OCCUPIED: u64 = 1;
-/// The same run as in the slot before.
+/// The content belongs to the same run as that of the slot before.
 const CONTINUES: u64 = 2;
-/// Not in its home.
+/// The content is not in its home.
 const SHIFTED: u64 = 4;
-/// A digit of a count.
+/// The content is a digit of a count.
 const DIGIT: u64 = 8;
 const FLAG_BITS: u32 = 4;
 
@@ -25,7 +27,7 @@ pub(super) struct CountingTable {
 }
 
 impl CountingTable {
-    /// Slots must be more than fingerprints, with their occurrences, at any time.
+    /// There must be more slots than occurrences of fingerprints at any time.
     pub(super) fn new(slots: usize, remainder_bits: u32) -> Self {
         Self { slots: Packed::new(slots, remainder_bits + FLAG_BITS), remainder_bits }
     }
@@ -38,7 +40,7 @@ impl CountingTable {
         self.slots.memory_bits()
     }
 
-    /// How many fingerprints there are: all below this.
+    /// Returns the number of possible fingerprints: each is below this.
     pub(super) fn fingerprints(&self) -> u64 {
         (self.slots.len() as u64) << self.remainder_bits
     }
@@ -49,7 +51,7 @@ impl CountingTable {
         self.flags(home) & OCCUPIED != 0 && self.find(home, remainder).is_ok()
     }
 
-    /// One occurrence more.
+    /// Adds one occurrence.
     pub(super) fn add(&mut self, fingerprint: u64) {
         let (home, remainder) = self.split(fingerprint);
         let at_home = self.slots.get(home);
@@ -70,10 +72,10 @@ impl CountingTable {
         }
     }
 
-    /// One occurrence less. It must be there.
+    /// Removes one occurrence, which must be there.
     pub(super) fn remove(&mut self, fingerprint: u64) {
         let (home, remainder) = self.split(fingerprint);
-        let entry = self.find(home, remainder).expect("only what was added is removed");
+        let entry = self.find(home, remainder).expect("only added fingerprints are removed");
         let next = self.after(entry);
         if self.is_digit(next) {
             self.decrement(next, home);
@@ -117,7 +119,8 @@ impl CountingTable {
         if slot == 0 { self.slots.len() - 1 } else { slot - 1 }
     }
 
-    /// Where the run of an occupied home begins: as many runs after the start of its cluster as there are homes between.
+    /// Returns where the run of an occupied home begins: as many runs after the start of its cluster as there
+    /// are occupied homes in between.
     fn run_start(&self, home: usize) -> usize {
         let mut counted = home;
         while self.flags(counted) & SHIFTED != 0 {
@@ -137,7 +140,7 @@ impl CountingTable {
         start
     }
 
-    /// The slot of a remainder in the run of an occupied home, or else the slot after the run.
+    /// Returns the slot of a remainder in the run of an occupied home, or else the slot after the run.
     fn find(&self, home: usize, remainder: u64) -> Result<usize, usize> {
         let mut slot = self.run_start(home);
         loop {
@@ -152,7 +155,7 @@ impl CountingTable {
         }
     }
 
-    /// Moves what is at `slot` and after it one slot on, up to the first empty one.
+    /// Inserts `content` at `slot`, and moves the contents from there to the first empty slot by one slot.
     fn insert_slot(&mut self, slot: usize, content: u64) {
         let (mut slot, mut carried) = (slot, content);
         loop {
@@ -161,13 +164,13 @@ impl CountingTable {
             if found & (OCCUPIED | CONTINUES | SHIFTED) == 0 {
                 return;
             }
-            // A home that was empty of content but occupied by the caller has nothing to carry.
             carried = found & !OCCUPIED | SHIFTED;
             slot = self.after(slot);
         }
     }
 
-    /// Moves what comes after `slot`, which belongs to `home`, one slot back, as far as it is not at home.
+    /// Removes the content of `slot`, which belongs to `home`, and moves the contents after it one slot back,
+    /// up to the first that is at home.
     fn remove_slot(&mut self, slot: usize, home: usize) {
         let (mut slot, mut home) = (slot, home);
         loop {
@@ -209,7 +212,7 @@ impl CountingTable {
         self.insert_slot(slot, 1 << FLAG_BITS | CONTINUES | SHIFTED | DIGIT);
     }
 
-    /// `lowest` is the first digit of a count that is not zero; its last digit never is.
+    /// `lowest` is the first digit of a count that is not zero. The last digit of a count is never zero.
     fn decrement(&mut self, lowest: usize, home: usize) {
         let full = (1 << self.remainder_bits) - 1;
         let mut slot = lowest;
@@ -232,9 +235,10 @@ mod tests {
     use super::*;
     use crate::rivals::pieces::Random;
 
-    /// Against a map, with few fingerprints (long counts) and many (long clusters), to a load of 15/16.
+    /// Compares the table with a map, with few fingerprints (long counts) and many (long clusters), up to a
+    /// load of 15/16.
     #[test]
-    fn it_counts_as_a_map_does() {
+    fn it_counts_like_a_map() {
         for (distinct, remainder_bits) in [(3, 1), (20, 2), (300, 1), (100_000, 7)] {
             let mut random = Random::new(distinct);
             let mut table = CountingTable::new(256, remainder_bits);

@@ -1,14 +1,17 @@
-//! A sliding cuckoo dictionary: fingerprints with ages in a cuckoo table, after Liu, Chen, Guan, *Near-Optimal Approximate
-//! Membership Query over Time-Decaying Windows*, 2013 (the paper's `LiuCG13`), and the cuckoo filter of Fan, Andersen, Kaminsky,
-//! Mitzenmacher, *Cuckoo Filter: Practically Better Than Bloom*, 2014 (`FanAKM14`).
+//! A sliding cuckoo dictionary: fingerprints with ages in a cuckoo table, after Liu, Chen, Guan,
+//! *Near-Optimal Approximate Membership Query over Time-Decaying Windows*, 2013 (the paper's `LiuCG13`), and
+//! the cuckoo filter of Fan, Andersen, Kaminsky, Mitzenmacher, *Cuckoo Filter: Practically Better Than
+//! Bloom*, 2014 (`FanAKM14`).
 //!
-//! Buckets of four slots; an item's fingerprint is in one of two buckets, with the generation it was last inserted in. An
-//! item that arrives again only gets a new age. Expired slots are free, and are swept before their age comes round.
+//! Buckets have four slots. An item's fingerprint is in one of two buckets, with the generation of its last
+//! insert. An item that arrives again only gets a new age. Expired slots are free, and are swept before their
+//! age wraps.
 //!
-//! J generations are certain, so g = w / J, rounded up, and the slack is one generation. Ages take 3 bits: J + 1 = 6 that
-//! live, one being swept, and "empty". If no room is found after 500 displacements the last one displaced is lost, a
-//! false negative; slots are planned for a load of 0.93 at most, where this was never seen. Parameters: J = 5, the longest
-//! fingerprints that fit at that load, and then as many buckets as fit.
+//! J generations are certain, so g = w / J, rounded up, and the slack is one generation. Ages take 3 bits:
+//! six live ages (J + 1), one that is being swept, and "empty". If no room is found after 500 displacements,
+//! the last displaced item is lost, which is a false negative; slots are planned for a load of at most 0.93,
+//! where this was never seen. Parameters: J = 5, the longest fingerprints that fit at that load, and then as
+//! many buckets as fit.
 
 use super::pieces::{Generations, Packed, Random, Sweep, below, fold};
 use super::{Budget, GENERATIONS, Rival};
@@ -21,7 +24,7 @@ const MAX_LOAD: f64 = 0.93;
 const MAX_DISPLACEMENTS: u32 = 500;
 
 pub(super) struct Cuckoo {
-    /// A fingerprint, and the generation's age mark below it.
+    /// A fingerprint, and in the bits below it the mark of its generation.
     slots: Packed,
     buckets: usize,
     generation: u64,
@@ -58,7 +61,7 @@ impl Cuckoo {
         self.generation % AGES + 1
     }
 
-    /// Of a slot's content.
+    /// Returns true if the content of a slot has not expired.
     #[inline]
     fn is_live(&self, content: u64) -> bool {
         let mark = content & AGES;
@@ -71,7 +74,7 @@ impl Cuckoo {
         (fingerprint, below(hash, self.buckets))
     }
 
-    /// The other bucket of a fingerprint: the two add up to a number that only the fingerprint decides.
+    /// Returns the other bucket of a fingerprint: the sum of the two depends only on the fingerprint.
     #[inline]
     fn other(&self, fingerprint: u64, bucket: usize) -> usize {
         let sum = below(fold(fingerprint), self.buckets);
@@ -185,7 +188,8 @@ mod tests {
 
     #[test]
     fn a_full_table_of_distinct_items_loses_nothing() {
-        // 968 buckets of four slots of 18 bits, and not a bit more: the 3600 items just before a shift are a load of 0.93.
+        // 968 buckets of four slots of 18 bits, and not a bit more: the 3600 items just before a shift are a
+        // load of 0.93.
         let budget = Budget { memory_bits: 128 + 968 * 4 * 18, window: BUDGET.window };
         let mut cuckoo = Cuckoo::new(budget).expect("fits");
         (0..102 * BUDGET.window).for_each(|key| cuckoo.insert(hash_of(key)));
@@ -194,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_longer_fingerprints_would_not_use_is_spare_room() {
+    fn memory_that_does_not_suffice_for_longer_fingerprints_goes_to_more_buckets() {
         for bits_per_item in 12..48 {
             let used = with(bits_per_item).memory_bits() as f64 / (bits_per_item * BUDGET.window) as f64;
             assert!((0.99..=1.0).contains(&used), "{used} of {bits_per_item} bits");
@@ -202,17 +206,17 @@ mod tests {
     }
 
     #[test]
-    fn a_generation_after_the_window_all_is_forgotten() {
+    fn everything_is_forgotten_one_generation_after_the_window() {
         let generation = BUDGET.window.div_ceil(GENERATIONS);
         for rounds in 0..3 {
-            // Also where the ages have come round.
+            // Also after the ages have wrapped.
             let age = BUDGET.window + generation + rounds * AGES * generation;
             assert_forgets_after(&mut with(32), age);
         }
     }
 
     #[test]
-    fn no_age_is_taken_for_a_young_one_when_ages_come_round() {
+    fn no_expired_age_is_taken_for_a_young_one_when_ages_wrap() {
         assert_never_reports_again_after(&mut with(32), BUDGET.window + BUDGET.window.div_ceil(GENERATIONS));
     }
 

@@ -1,12 +1,12 @@
-//! How cells fade that are raised by inserts and lowered at random: what the parameters of all bit-decaying filters, and of
-//! the stable Bloom filter, are chosen by.
+//! A model of cells that inserts raise and that are lowered at random. It is used to choose the parameters of
+//! all bit-decaying filters and of the stable Bloom filter.
 //!
-//! These filters trade false negatives against false positives, and their sources leave the balance to the user. Our rule for
-//! all of them: the least sum of the rate of strangers reported and of the mean share of the window that is forgotten, both
-//! as expected in the steady state.
+//! These filters trade false negatives against false positives, and their sources leave the balance to the
+//! user. Our rule for all of them is the lowest cost: the rate of strangers reported, plus the mean share of
+//! the window that is forgotten, both as expected in the steady state.
 
-/// A cell with values from 0 to `top`. Each insert raises it to `top` with probability `raise`, and lowers it by one with
-/// probability `lower`.
+/// A cell with values from 0 to `top`. Each insert raises it to `top` with probability `raise`, and lowers it
+/// by one with probability `lower`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cell {
     pub(super) top: u32,
@@ -15,15 +15,17 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// The share of cells above zero after a long time: those not lowered `top` times since they were last raised.
+    /// Returns the share of cells above zero after a long time: those not lowered `top` times since they were
+    /// last raised.
     pub(super) fn fill(self) -> f64 {
         1.0 - self.settled_at_zero()
     }
 
-    /// The probability that a cell is above zero `age` inserts after it was at `top`.
+    /// Returns the probability that a cell is above zero `age` inserts after it was at `top`.
     ///
-    /// It is at zero if it was lowered `top` times in a row, without being raised between or since. Looking back from now, events
-    /// come at the rate raise + lower; the first `top` of them must be within `age`, and each of them be a lowering.
+    /// A cell is at zero if it was lowered `top` times in a row, without being raised in between or since.
+    /// Looking back from now, events come at the rate raise + lower; the first `top` of them must be within
+    /// `age`, and each of them must be a lowering.
     pub(super) fn survival(self, age: f64) -> f64 {
         1.0 - self.settled_at_zero() * poisson_at_least(self.top, (self.raise + self.lower) * age)
     }
@@ -33,7 +35,7 @@ impl Cell {
     }
 }
 
-/// The probability of `count` events or more, where `mean` are expected.
+/// Returns the probability of `count` events or more if `mean` are expected.
 fn poisson_at_least(count: u32, mean: f64) -> f64 {
     let exactly = std::iter::successors(Some((1, (-mean).exp())), |&(i, term)| {
         Some((i + 1, term * mean / f64::from(i)))
@@ -42,7 +44,7 @@ fn poisson_at_least(count: u32, mean: f64) -> f64 {
     (1.0 - fewer).max(0.0)
 }
 
-/// What a choice of parameters would give.
+/// The rates that are expected from a choice of parameters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outlook {
     pub(super) false_positive_rate: f64,
@@ -63,7 +65,7 @@ impl Outlook {
     }
 }
 
-/// The choice with the least cost.
+/// Returns the choice with the lowest cost.
 pub(super) fn best<P>(choices: impl Iterator<Item = P>, outlook: impl Fn(&P) -> Outlook) -> P {
     let costs = choices.map(|choice| (outlook(&choice).cost(), choice));
     costs.min_by(|a, b| a.0.total_cmp(&b.0)).expect("at least one choice").1
@@ -75,7 +77,7 @@ mod tests {
     use crate::rivals::Random;
 
     #[test]
-    fn a_bit_fades_as_its_equation_says() {
+    fn a_bit_decays_as_its_equation_predicts() {
         // dp/da = raise (1 - p) - lower p, from p = 1.
         let bit = Cell { top: 1, raise: 2e-4, lower: 3e-4 };
         assert!((bit.fill() - 0.4).abs() < 1e-12);
@@ -86,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_fades_as_one_that_is_played_through() {
+    fn a_counter_decays_like_a_simulated_one() {
         let cell = Cell { top: 3, raise: 0.01, lower: 0.05 };
         let mut random = Random::new(1);
         let survivors = (0..100_000).filter(|_| {
@@ -97,7 +99,7 @@ mod tests {
             });
             end > 0
         });
-        // Five deviations of the sample are 0.008; steps instead of continuous time make another 0.01 at most.
+        // Five deviations of the sample are 0.008; steps instead of continuous time add at most 0.01.
         let share = survivors.count() as f64 / 1e5;
         assert!((share - cell.survival(60.0)).abs() < 0.018, "{share}, {}", cell.survival(60.0));
     }

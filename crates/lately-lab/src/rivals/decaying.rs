@@ -1,12 +1,12 @@
-//! Decaying Bloom filter (DBF): Shen, Zhang, *Improved Approximate Detection of Duplicates for Data Streams over Sliding
-//! Windows*, 2008 (the paper's `ShenZ08`).
+//! Decaying Bloom filter (DBF): Shen, Zhang, *Improved Approximate Detection of Duplicates for Data Streams
+//! over Sliding Windows*, 2008 (the paper's `ShenZ08`).
 //!
-//! An insert lowers all counters by one, and sets the item's k counters to w. An item is reported if none of its counters is
-//! zero: exactly the window, no slack, no false negatives. An insert takes as long as there are counters, so it is raced in
-//! small windows only.
+//! An insert lowers all counters by one, and sets the item's k counters to w. An item is reported if none of
+//! its counters is zero: exactly the window, no slack, no false negatives. The time of an insert grows with
+//! the number of counters, so it is raced in small windows only.
 //!
-//! Parameters: counters of 16 bits, where 14 would do for 1e4 inserts, because whole ones are lowered many at a time; the
-//! best hashes for w items in so many counters.
+//! Parameters: counters of 16 bits (14 would be enough for 1e4 inserts), because the processor lowers many
+//! 16-bit counters at a time; the best number of hashes for w items in that many counters.
 
 use super::bloom::best_hashes;
 use super::pieces::position;

@@ -1,14 +1,16 @@
-//! Detached counting Bloom filter array (DCBA): Wei, Jiang, Zhou, Feng, Wang, *Detecting Duplicates over Sliding Windows with
-//! RAM-Efficient Detached Counting Bloom Filter Arrays*, 2011 (the paper's `WeiJZFW11`).
+//! Detached counting Bloom filter array (DCBA): Wei, Jiang, Zhou, Feng, Wang, *Detecting Duplicates over
+//! Sliding Windows with RAM-Efficient Detached Counting Bloom Filter Arrays*, 2011 (the paper's `WeiJZFW11`).
 //!
-//! The window is cut into Q sub-windows. Each has a filter whose cells hold the time of their last writing *within the
-//! sub-window*, which takes fewer bits than a time within the window; and, as in the [group filter](super::group), the bits
-//! "written in this sub-window" of one position lie side by side in a word. The newest and the inner sub-windows are asked by
-//! their bits, the expiring one by its times: the window is exact, no slack, no false negatives.
+//! The window is divided into Q sub-windows. Each has a filter whose cells hold the time of their last write
+//! *within the sub-window*, which takes fewer bits than a time within the window. As in the [group
+//! filter](super::group), the bits "written in this sub-window" of one position are side by side in a word. A
+//! query reads the bits of the newest and the inner sub-windows, and the times of the expiring one. The
+//! window is exact: no slack, no false negatives.
 //!
-//! The source detaches the times of the inner sub-windows from main memory; memory is memory here, and all of it counts.
-//! Parameters: Q from 2 to 30 and k with the least expected rate; g = w / Q, rounded up. The bits of an expired
-//! sub-window are reset at once; its times need not be, as only those under a bit are looked at.
+//! The source detaches the times of the inner sub-windows from main memory; here all memory counts.
+//! Parameters: Q from 2 to 30 and k with the lowest expected rate; g = w / Q, rounded up. The bits of an
+//! expired sub-window are reset at once; its times need not be reset, because a time is only read if its bit
+//! is set.
 
 use super::bloom::best_hashes_for_any_of;
 use super::pieces::{Generations, Packed, bits_for, position};
@@ -29,7 +31,7 @@ impl Detached {
     pub(super) fn new(budget: Budget) -> Option<Self> {
         let layout = |sub_windows: u64| {
             let items = budget.window.div_ceil(sub_windows);
-            // Q complete ones at most, and the expiring one.
+            // At most Q complete sub-windows, and the expiring one.
             let bits_per_position = (sub_windows + 1) * u64::from(bits_for(items) + 1);
             let overhead = 128 * (sub_windows + 2);
             let positions = budget.memory_bits.saturating_sub(overhead) / bits_per_position;
@@ -59,7 +61,7 @@ impl Detached {
         (0..self.hashes).map(move |i| position(hash, i, positions))
     }
 
-    /// Times in the oldest sub-window up to this one have left the window.
+    /// Returns the last time in the oldest sub-window that has left the window.
     fn last_expired_time(&self) -> u64 {
         let inner = (self.times.len() as u64 - 2) * self.sub_windows.per_generation();
         let of_oldest = self.window.saturating_sub(self.sub_windows.in_newest() + inner);

@@ -1,10 +1,12 @@
-//! Double buffering: Chang, Feng, Li, *Approximate Caches for Packet Classification*, 2004 (the paper's `ChangLF04`).
+//! Double buffering: Chang, Feng, Li, *Approximate Caches for Packet Classification*, 2004 (the paper's
+//! `ChangLF04`).
 //!
-//! An active and a warm-up Bloom filter; inserts go to both, queries to the active one. When the warm-up filter is half full
-//! it becomes the active one, and the old active one, emptied, the next warm-up filter. One is always a subset of the other.
+//! An active and a warm-up Bloom filter: inserts go to both, queries to the active one. When the warm-up
+//! filter is half full it becomes the active one, and the old active filter is emptied and becomes the next
+//! warm-up filter. The warm-up filter is always a subset of the active one.
 //!
-//! Parameters: the two change places every w inserts, because the warm-up filter must bring the whole window with it; so each
-//! is made for 2w items, with half the memory. Between w and 2w inserts are remembered.
+//! Parameters: the two change places every w inserts, because a new active filter must contain the whole
+//! window; so each is made for 2w items, with half the memory. Between w and 2w inserts are remembered.
 
 use super::bloom::{Bloom, best_hashes};
 use super::{Budget, Rival};
@@ -66,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn two_windows_are_forgotten_and_just_before_the_change_both_are_there() {
+    fn up_to_two_windows_are_reported_and_older_items_are_forgotten() {
         assert_forgets_after(&mut DoubleBuffering::new(BUDGET), 2 * BUDGET.window);
         let mut filter = DoubleBuffering::new(BUDGET);
         (0..2 * BUDGET.window - 1).for_each(|key| filter.insert(hash_of(key)));

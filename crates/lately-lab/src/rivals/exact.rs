@@ -1,4 +1,4 @@
-//! The truth: a hash map of how often each item is in the window, and a ring of the window's items.
+//! The exact window: a hash map of how often each item is in the window, and a ring of the window's items.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ impl ExactWindow {
         Self { counts: HashMap::new(), ring: Vec::new(), window: window as usize, inserts: 0 }
     }
 
-    /// However much memory it takes.
+    /// Takes as much memory as it needs.
     pub(super) fn for_budget(budget: Budget) -> Self {
         Self::new(budget.window)
     }
@@ -30,7 +30,7 @@ impl Rival for ExactWindow {
         } else {
             let place = self.inserts % self.window;
             let oldest = std::mem::replace(&mut self.ring[place], hash);
-            let count = self.counts.get_mut(&oldest).expect("what is in the ring is counted");
+            let count = self.counts.get_mut(&oldest).expect("every item in the ring is counted");
             *count -= 1;
             if *count == 0 {
                 self.counts.remove(&oldest);
@@ -44,7 +44,8 @@ impl Rival for ExactWindow {
     }
 
     fn memory_bits(&self) -> u64 {
-        // The standard map keeps one byte beside each entry, and never fills more than 7/8 of its slots.
+        // The standard map keeps one byte per entry besides the entry, and never fills more than 7/8 of its
+        // slots.
         let slots = (self.counts.capacity() * 8).div_ceil(7).next_power_of_two();
         let map = slots * (size_of::<(u64, u32)>() + 1);
         (map + self.ring.capacity() * size_of::<u64>()) as u64 * 8

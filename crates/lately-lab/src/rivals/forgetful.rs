@@ -1,13 +1,14 @@
-//! Forgetful Bloom filter: Subramanyam, Gupta, Leslie, Wang, *Idempotent Distributed Counters Using a Forgetful Bloom
-//! Filter*, 2016 (the paper's `SubramanyamGLW16`).
+//! Forgetful Bloom filter: Subramanyam, Gupta, Leslie, Wang, *Idempotent Distributed Counters Using a
+//! Forgetful Bloom Filter*, 2016 (the paper's `SubramanyamGLW16`).
 //!
-//! A future, a present and N past Bloom filters. Inserts go to future and present; a query needs two consecutive filters that
-//! know the item, from the future to the oldest past. Every g inserts all shift by one and the oldest is emptied. (The paper
-//! says queries "essentially" test two consecutive filters; we do exactly that.)
+//! A future, a present and N past Bloom filters. Inserts go to the future and the present filter; a query
+//! needs two consecutive filters that contain the item, from the future to the oldest past. Every g inserts,
+//! all filters shift by one and the oldest is emptied. (The paper says queries "essentially" test two
+//! consecutive filters; we do exactly that.)
 //!
-//! An item inserted j shifts ago is in filters j and j + 1, so N * g inserts are certain. Parameters: N = 5, so that a
-//! generation of slack is a fifth of the window; memory divided by N + 2; the hashes with the least rate for two neighbours, which
-//! share one of the two generations that each has.
+//! An item inserted j shifts ago is in filters j and j + 1, so N * g inserts are certain. Parameters: N = 5,
+//! so that a generation of slack is a fifth of the window; memory divided by N + 2; the number of hashes with
+//! the lowest rate for two neighbours. Each of these has two generations, and they share one.
 
 use super::bloom::{Bloom, fill};
 use super::pieces::Generations;
@@ -35,8 +36,8 @@ impl Forgetful {
     }
 }
 
-/// How often two full neighbours report a stranger. A position is set in both if the generation they share has set it, or else
-/// both of the others have.
+/// Returns the rate at which two full neighbours report a stranger. A position is set in both if the
+/// generation that they share has set it, or else if both of the other generations have.
 fn pair_rate(per_generation: u64, hashes: u32, bits: u64) -> f64 {
     let by_one = fill(per_generation as f64, hashes, bits as f64);
     (by_one + (1.0 - by_one) * by_one.powi(2)).powf(f64::from(hashes))
@@ -88,13 +89,13 @@ mod tests {
     }
 
     #[test]
-    fn two_generations_after_the_window_all_is_forgotten() {
+    fn everything_is_forgotten_two_generations_after_the_window() {
         let generation = BUDGET.window.div_ceil(GENERATIONS);
         assert_forgets_after(&mut Forgetful::new(BUDGET), BUDGET.window + 2 * generation);
     }
 
     #[test]
-    fn one_filter_that_knows_an_item_is_not_enough() {
+    fn one_filter_that_contains_an_item_is_not_enough() {
         let mut filter = Forgetful::new(BUDGET);
         for age in 0..filter.filters.len() {
             let (i, item) = (filter.at(age), hash_of(age as u64));
@@ -108,8 +109,9 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_share_items_so_two_matches_are_worth_less_than_two_strangers_would_be() {
-        // The paper: "the correlation between consecutive segments [...] leads to the reduction being modest".
+    fn neighbours_share_items_so_their_matches_are_not_independent() {
+        // The paper: "the correlation between consecutive segments [...] leads to the reduction being
+        // modest".
         let mut filter = Forgetful::new(Budget { memory_bits: 12 * 30_000, window: 30_000 });
         (0..200_000).for_each(|key| filter.insert(hash_of(key)));
         let strangers = || (0..100_000).map(|key| hash_of(STRANGERS + key));
@@ -117,7 +119,7 @@ mod tests {
         let one = strangers().filter(|&hash| pair(hash)[0]).count() as f64 / 1e5;
         let both = strangers().filter(|&hash| pair(hash) == [true, true]).count() as f64 / 1e5;
         assert!(both > 2.0 * one * one, "{both} of both, {one} of one");
-        // The reduction is what the choice of hashes supposes.
+        // The reduction is as the choice of hashes assumes.
         let generation = filter.generations.per_generation();
         let expected = pair_rate(generation, filter.filters[0].hashes(), filter.filters[0].memory_bits());
         assert!((both / expected - 1.0).abs() < 0.1, "{both}, expected {expected}");

@@ -1,12 +1,13 @@
-//! Generalized Bloom filter (GBF): Laufer, Velloso, Duarte, *A Generalized Bloom Filter to Secure Distributed Network
-//! Applications*, 2011 (the paper's `LauferVD11`).
+//! Generalized Bloom filter (GBF): Laufer, Velloso, Duarte, *A Generalized Bloom Filter to Secure Distributed
+//! Network Applications*, 2011 (the paper's `LauferVD11`).
 //!
-//! Each insert sets k1 bits chosen by hashes of the item, and resets k0 others chosen by another set of hashes. A query wants
-//! the k1 bits set and the k0 bits reset; where both sets of an item meet in one bit, it is reset, and the query knows.
-//! (The paper describes the insert only; the query is ours to match it.)
+//! Each insert sets k1 bits chosen by hashes of the item, and resets k0 others chosen by another set of
+//! hashes. A query requires that the k1 bits are set and the k0 bits are reset. A bit that is in both sets of
+//! an item is reset, and the query expects that. (The paper describes only the insert; we made a query that
+//! fits.)
 //!
-//! Both kinds of bits may be overwritten by later items: recent items may be lost. Parameters: k0 and k1 with the least cost
-//! of [`decay_model`](super::decay_model).
+//! Later items may overwrite both kinds of bits, so recent items may be lost. Parameters: k0 and k1 with the
+//! lowest cost of [`decay_model`](super::decay_model).
 
 use super::decay_model::{Cell, Outlook, best};
 use super::pieces::{Bits, position};
@@ -34,7 +35,7 @@ fn outlook(budget: Budget, resets: u32, sets: u32) -> Outlook {
     let bits = budget.memory_bits as f64;
     let (set, reset) = (f64::from(sets) / bits, f64::from(resets) / bits);
     let one = Cell { top: 1, raise: set, lower: reset };
-    // A reset bit is one of the opposite kind.
+    // For a bit that must stay reset, sets and resets change roles.
     let zero = Cell { top: 1, raise: reset, lower: set };
     let all = |ones: f64, zeros: f64| ones.powf(f64::from(sets)) * zeros.powf(f64::from(resets));
     Outlook::new(all(one.fill(), zero.fill()), budget.window, |age| {
@@ -78,7 +79,7 @@ mod tests {
     };
 
     #[test]
-    fn an_item_just_inserted_is_there_and_recent_ones_may_be_lost() {
+    fn a_new_item_is_reported_at_once_and_recent_ones_may_be_lost() {
         let mut filter = Generalized::new(BUDGET);
         for key in 0..10_000 {
             filter.insert(hash_of(key));
@@ -89,8 +90,8 @@ mod tests {
     }
 
     #[test]
-    fn where_both_sets_of_an_item_meet_the_query_knows() {
-        // In 64 bits they often do.
+    fn an_item_is_reported_even_if_a_bit_is_in_both_of_its_sets() {
+        // In 64 bits the two sets often overlap.
         let mut filter = Generalized { bits: Bits::new(64), resets: 3, sets: 3 };
         for key in 0..1000 {
             filter.insert(hash_of(key));
@@ -99,14 +100,15 @@ mod tests {
     }
 
     #[test]
-    fn it_behaves_as_its_parameters_were_chosen_to() {
+    fn its_rates_are_those_that_the_choice_of_parameters_assumed() {
         let mut filter = Generalized::new(BUDGET);
         assert_behaves_as(outlook(BUDGET, filter.resets, filter.sets), &mut filter);
     }
 
     #[test]
-    fn the_rate_is_bounded_whatever_was_in_it_before() {
-        // The source's point: saturating the filter, here from all zeros and from all ones, does not raise the rate.
+    fn the_rate_is_bounded_whatever_the_filter_held_before() {
+        // The source's point: saturating the filter, here from all zeros and from all ones, does not raise
+        // the rate.
         for filled in [false, true] {
             let mut filter = Generalized::new(BUDGET);
             (0..filter.bits.len()).filter(|_| filled).for_each(|i| {
@@ -121,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_distant_past_is_forgotten() {
+    fn very_old_items_are_forgotten() {
         assert_forgets_after(&mut Generalized::new(BUDGET), 50 * BUDGET.window);
     }
 }

@@ -1,12 +1,14 @@
-//! Group Bloom filter: Zhang, Guan, *Detecting Click Fraud in Pay-Per-Click Streams of Online Advertising Networks*, 2008 (the
-//! paper's `ZhangG08`).
+//! Group Bloom filter: Zhang, Guan, *Detecting Click Fraud in Pay-Per-Click Streams of Online Advertising
+//! Networks*, 2008 (the paper's `ZhangG08`).
 //!
-//! A Bloom filter for each of the window's generations, all with the same hash functions and interleaved: the bits that the
-//! generations have at one position lie side by side in one word. A query joins the item's k words by "and"; a bit left over
-//! is a generation that has it. The generation that has expired is emptied little by little while the next one fills.
+//! One Bloom filter per generation of the window, all with the same hash functions and interleaved: the bits
+//! of all generations at one position are side by side in one word. A query combines the item's k words by
+//! "and"; each bit left over is a generation that has the item. The expired generation is emptied little by
+//! little while the next one fills.
 //!
-//! Q complete generations are certain, so g = w / Q, rounded up; the slack is one generation. Parameters: Q = 5; seven bits per
-//! position (one is filling, one is being emptied); the best hashes for Q + 1 filters of g items.
+//! Q complete generations are certain, so g = w / Q, rounded up; the slack is one generation. Parameters: Q =
+//! 5; seven bits per position (one is filling, one is being emptied); the best number of hashes for Q + 1
+//! filters of g items.
 
 use super::bloom::best_hashes_for_any_of;
 use super::pieces::{Generations, Packed, Sweep, position};
@@ -89,13 +91,13 @@ mod tests {
     }
 
     #[test]
-    fn what_has_expired_does_not_come_back() {
+    fn expired_items_are_never_reported_again() {
         let age = BUDGET.window + BUDGET.window.div_ceil(GENERATIONS);
         assert_never_reports_again_after(&mut Group::new(BUDGET).expect("fits"), age);
     }
 
     #[test]
-    fn a_generation_after_the_window_all_is_forgotten() {
+    fn everything_is_forgotten_one_generation_after_the_window() {
         let generation = BUDGET.window.div_ceil(GENERATIONS);
         assert_forgets_after(&mut Group::new(BUDGET).expect("fits"), BUDGET.window + generation);
     }

@@ -1,8 +1,8 @@
 //! The sliding-window filters that the paper names (section 3), behind one interface.
 //!
-//! Each is in a file of its own, which names its source and says by what rule its parameters follow from the memory and
-//! the window. None of the original texts was at hand: all are built from what the paper says of them, and where that leaves
-//! something open, the file says what we took.
+//! Each has its own file, which names the source and states the rule by which parameters follow from memory
+//! and window. We did not have the original texts: all filters are built from what the paper says about them,
+//! and where that leaves something open, the file says what we chose.
 //!
 //! Queries and arrivals are independent, as in the paper (section 2.2): `contains` changes nothing.
 
@@ -43,52 +43,53 @@ pub(crate) use exact::ExactWindow;
 pub(crate) use pieces::{Bits, Random, hash_of, position};
 pub(crate) use swamp::Swamp;
 
-/// The slack everybody aims at who can choose it: that of lately's planner, a fifth of the window at its peak. It is one
-/// generation of five for filters that forget a generation at a time.
+/// Contenders that can choose their slack aim at that of lately's planner: a fifth of the window at its peak.
+/// For filters that forget one generation at a time, that is one generation of five.
 pub(crate) const GENERATIONS: u64 = 5;
 
-/// A filter over a stream. Items are 64-bit hashes, so that nobody is timed for hashing.
+/// A filter over a stream. Items are 64-bit hashes, so that times do not include hashing.
 pub(crate) trait Rival: Send {
-    /// An arrival.
+    /// Inserts an arriving item.
     fn insert(&mut self, hash: u64);
 
-    /// Whether the item arrived lately.
+    /// Returns true if the item arrived lately.
     fn contains(&self, hash: u64) -> bool;
 
-    /// All memory held for the items, in bits.
+    /// Returns all memory held for the items, in bits.
     fn memory_bits(&self) -> u64;
 
-    /// What was chosen for the memory and the window, in the source's letters.
+    /// Returns the parameters chosen for the memory and the window, in the source's letters.
     fn parameters(&self) -> String;
 
-    /// The structure's own window: so many of the last inserts are certain to be reported. `None` if it promises none.
+    /// Returns the structure's own window: the number of last inserts that are certain to be reported. `None`
+    /// if it promises no window.
     fn own_window(&self) -> Option<u64> {
         None
     }
 
-    /// Whether old items ever leave.
+    /// Returns true if old items are ever forgotten.
     fn forgets(&self) -> bool {
         true
     }
 
-    /// `insert` for each; compiled for each rival, so that loops are not timed through a table of functions.
+    /// Inserts each hash. Compiled for each rival, so that the timed loops have no virtual calls.
     fn insert_all(&mut self, hashes: &[u64]) {
         for &hash in hashes {
             self.insert(hash);
         }
     }
 
-    /// How many of these are reported.
+    /// Returns how many of the hashes are reported.
     fn count_contained(&self, hashes: &[u64]) -> u64 {
         hashes.iter().map(|&hash| u64::from(self.contains(hash))).sum()
     }
 }
 
-/// What every contender is given.
+/// The memory and the window that every contender gets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     pub(crate) memory_bits: u64,
-    /// w: inserts that are to be remembered.
+    /// w: the number of inserts to remember.
     pub(crate) window: u64,
 }
 

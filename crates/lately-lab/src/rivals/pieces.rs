@@ -1,16 +1,16 @@
-//! What several rivals are made of: bits, packed cells, positions from a hash, a random sequence, a sweep.
+//! Building blocks of several rivals: bits, packed cells, positions from a hash, a random sequence, a sweep.
 
 use std::ops::Range;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The hash of a numbered item: what every contender is given.
+/// Returns the hash of a numbered item. Every contender gets these hashes.
 pub(crate) fn hash_of(key: u64) -> u64 {
     xxh3_64(&key.to_le_bytes())
 }
 
-/// The `i`-th of an item's positions below `limit`: the hash is turned by an odd constant per lane, spread by a folded
-/// product, and reduced by its top bits.
+/// Returns the `i`-th of an item's positions below `limit`: the hash is rotated and offset per lane, spread
+/// by a folded product, and reduced by its top bits.
 #[inline]
 pub(crate) fn position(hash: u64, i: u32, limit: usize) -> usize {
     below(
@@ -19,14 +19,14 @@ pub(crate) fn position(hash: u64, i: u32, limit: usize) -> usize {
     )
 }
 
-/// Both halves of a product with an odd constant, folded.
+/// Multiplies with an odd constant and folds the two halves of the product.
 #[inline]
 pub(super) fn fold(value: u64) -> u64 {
     let wide = u128::from(value ^ 0xa076_1d64_78bd_642f) * 0xe703_7ed1_a0b4_28db;
     (wide >> 64) as u64 ^ wide as u64
 }
 
-/// A value below `limit`, by its top bits.
+/// Reduces a value to one below `limit`, by its top bits.
 #[inline]
 pub(super) fn below(value: u64, limit: usize) -> usize {
     ((u128::from(value) * limit as u128) >> 64) as usize
@@ -39,7 +39,7 @@ pub(crate) struct Bits {
 }
 
 impl Bits {
-    /// At least one word.
+    /// Rounds down to whole words, but to at least one.
     pub(crate) fn new(len: u64) -> Self {
         let words = (len / 64).max(1) as usize;
         Self { words: vec![0; words], len: words * 64 }
@@ -54,7 +54,7 @@ impl Bits {
         self.words[i / 64] >> (i % 64) & 1 == 1
     }
 
-    /// Returns whether it was set.
+    /// Sets a bit; returns true if it was set before.
     #[inline]
     pub(crate) fn set(&mut self, i: usize) -> bool {
         let was = self.get(i);
@@ -62,7 +62,7 @@ impl Bits {
         was
     }
 
-    /// Returns whether it was set.
+    /// Resets a bit; returns true if it was set before.
     #[inline]
     pub(crate) fn reset(&mut self, i: usize) -> bool {
         let was = self.get(i);
@@ -79,12 +79,12 @@ impl Bits {
     }
 }
 
-/// Cells of `width` bits each, one after the other across word borders.
+/// Cells of `width` bits each, packed across word borders.
 pub(super) struct Packed {
     words: Vec<u64>,
     width: u32,
     len: usize,
-    /// The lowest bit of each cell of those that fit into 64 bits, side by side.
+    /// A mask of the lowest bit of each cell, for as many cells as fit into 64 bits.
     lowest: u64,
 }
 
@@ -92,13 +92,13 @@ impl Packed {
     /// Exactly `len` cells.
     pub(super) fn new(len: usize, width: u32) -> Self {
         assert!((1..=64).contains(&width), "a cell has 1 to 64 bits, not {width}");
-        // One word more, so that a cell can always be read as part of two.
+        // One extra word, so that a cell can always be read as part of two words.
         let words = vec![0; (len * width as usize).div_ceil(64) + 1];
         let lowest = (0..64 / width).fold(0, |lowest, cell| lowest | 1 << (cell * width));
         Self { words, width, len, lowest }
     }
 
-    /// As many cells as fit into so many bits; none if not one does.
+    /// Returns as many cells as fit into `bits` bits, or `None` if not even one fits.
     pub(super) fn fitting(bits: u64, width: u32) -> Option<Self> {
         let len = bits.checked_sub(128)? / u64::from(width);
         (len > 0).then(|| Self::new(len as usize, width))
@@ -139,8 +139,8 @@ impl Packed {
         self.words[word + 1] = (both >> 64) as u64;
     }
 
-    /// Changes neighbours, as many at once as fit into 64 bits. `change` gets these cells, side by side from the lowest bit on, and
-    /// the lowest bit of each; it may change nothing else.
+    /// Changes neighbouring cells, as many at once as fit into 64 bits. `change` gets these cells, side by
+    /// side from the lowest bit on, and a mask of the lowest bit of each; it may change no other bits.
     #[inline]
     pub(super) fn change_all(&mut self, cells: Range<usize>, change: impl Fn(u64, u64) -> u64) {
         for first in cells.clone().step_by((64 / self.width) as usize) {
@@ -154,7 +154,7 @@ impl Packed {
         }
     }
 
-    /// One less each, unless it is zero.
+    /// Lowers each cell by one, unless it is zero.
     #[inline]
     pub(super) fn decrement_all(&mut self, cells: Range<usize>) {
         let width = self.width;
@@ -164,7 +164,7 @@ impl Packed {
         });
     }
 
-    /// Resets one bit of each.
+    /// Resets one bit of each cell.
     #[inline]
     pub(super) fn reset_in_all(&mut self, cells: Range<usize>, bit: u32) {
         debug_assert!(bit < self.width, "cells have {} bits", self.width);
@@ -176,12 +176,12 @@ impl Packed {
     }
 }
 
-/// How many bits a number takes.
+/// Returns the number of bits that a number needs.
 pub(super) fn bits_for(value: u64) -> u32 {
     (u64::BITS - value.leading_zeros()).max(1)
 }
 
-/// Counts inserts in generations of equal size, so many of which make up the window.
+/// Counts inserts in generations of equal size, a fixed number of which make up the window.
 pub(super) struct Generations {
     certain: u64,
     per_generation: u64,
@@ -189,27 +189,27 @@ pub(super) struct Generations {
 }
 
 impl Generations {
-    /// `certain` whole generations hold the window, rounded up.
+    /// `certain` whole generations hold the window; their size is rounded up.
     pub(super) fn new(window: u64, certain: u64) -> Self {
         Self { certain, per_generation: window.div_ceil(certain), in_newest: 0 }
     }
 
-    /// g.
+    /// Returns g, the number of inserts per generation.
     pub(super) fn per_generation(&self) -> u64 {
         self.per_generation
     }
 
-    /// Inserts in the newest generation.
+    /// Returns the number of inserts in the newest generation.
     pub(super) fn in_newest(&self) -> u64 {
         self.in_newest
     }
 
-    /// The inserts that are certain.
+    /// Returns the number of last inserts that are certain to be reported.
     pub(super) fn window(&self) -> u64 {
         self.certain * self.per_generation
     }
 
-    /// Counts an insert; whether it begins a new generation, the very first excepted.
+    /// Counts an insert; returns true if it begins a new generation (not for the very first generation).
     #[inline]
     pub(super) fn insert_begins_new(&mut self) -> bool {
         let begins = self.in_newest == self.per_generation;
@@ -218,8 +218,8 @@ impl Generations {
     }
 }
 
-/// Goes through `cells` cells, a few at each insert, so that all are visited once in every `period` inserts: cleaning
-/// without a pause.
+/// Goes through `cells` cells, a few at each insert, so that all are visited once in every `period` inserts:
+/// cleaning without a pause.
 pub(super) struct Sweep {
     next: usize,
     cells: usize,
@@ -231,7 +231,7 @@ impl Sweep {
         Self { next: 0, cells, per_insert: cells.div_ceil(period as usize) }
     }
 
-    /// The cells to visit now, and round again after the last.
+    /// Returns the cells to visit now; the first cell follows the last.
     #[inline]
     pub(super) fn advance(&mut self) -> impl Iterator<Item = usize> + use<> {
         let (first, cells) = (self.next, self.cells);
@@ -239,7 +239,7 @@ impl Sweep {
         (first..first + self.per_insert).map(move |i| if i < cells { i } else { i - cells })
     }
 
-    /// The cells to visit now, but none after the last until [`restart`](Self::restart).
+    /// Returns the cells to visit now; after the last cell there are none until [`restart`](Self::restart).
     #[inline]
     pub(super) fn advance_to_end(&mut self) -> Range<usize> {
         let first = self.next;
@@ -247,7 +247,7 @@ impl Sweep {
         first..self.next
     }
 
-    /// Cells below this have been visited since the restart.
+    /// Returns the first cell that has not been visited since the restart.
     #[inline]
     pub(super) fn visited(&self) -> usize {
         self.next
@@ -258,7 +258,7 @@ impl Sweep {
     }
 }
 
-/// A fixed random sequence: an odd step, spread.
+/// A fixed random sequence: a counter with an odd step, spread by folded products.
 #[derive(Clone)]
 pub(crate) struct Random(u64);
 
@@ -278,7 +278,7 @@ impl Random {
         below(self.next(), limit)
     }
 
-    /// From 0 up to, not including, 1.
+    /// Returns a number from 0 up to, but not including, 1.
     #[inline]
     pub(crate) fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_no_more_than_what_was_given() {
+    fn fitting_cells_take_no_more_bits_than_given() {
         for bits in [129, 1000, 160_000] {
             for width in [1, 3, 14, 61] {
                 let fits = Packed::fitting(bits, width).is_none_or(|cells| cells.memory_bits() <= bits);

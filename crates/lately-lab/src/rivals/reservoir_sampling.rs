@@ -1,19 +1,21 @@
-//! Reservoir-sampling based Bloom filter (RSBF): Dutta, Bhattacherjee, Narang, *Towards "Intelligent Compression" in Streams:
-//! A Biased Reservoir Sampling based Bloom Filter Approach*, 2012 (the paper's `DuttaBN12`).
+//! Reservoir-sampling based Bloom filter (RSBF): Dutta, Bhattacherjee, Narang, *Towards "Intelligent
+//! Compression" in Streams: A Biased Reservoir Sampling based Bloom Filter Approach*, 2012 (the paper's
+//! `DuttaBN12`).
 //!
-//! A Bloom filter of k parts of s bits. An item it does not know is inserted with some probability, and an insert also resets
-//! one random bit in each part. The paper leaves the probability open; we take a reservoir's: 1 for the first s arrivals,
-//! then s/i for the i-th, and 1 again once s/i has fallen below 0.03, so that it does not stop learning. (The race's streams end
-//! before the s-th arrival, so there it inserts all.)
+//! A Bloom filter of k parts of s bits. An unknown item is inserted with some probability, and an insert also
+//! resets one random bit in each part. The paper leaves the probability open; we take that of a reservoir: 1
+//! for the first s arrivals, then s/i for the i-th, and 1 again once s/i has fallen below 0.03, so that the
+//! filter does not stop learning. (The race's streams end before the s-th arrival, so there it inserts every
+//! unknown item.)
 //!
-//! An item that was not inserted is lost at once. Parameters: the k with the least cost of
+//! An item that was not inserted is lost at once. Parameters: the k with the lowest cost of
 //! [`decay_model`](super::decay_model), as if all items were inserted.
 
 use super::biased_sampling::{Deletions, PartedBits};
 use super::pieces::Random;
 use super::{Budget, Rival};
 
-/// Below this the sampling ends.
+/// Sampling ends when the probability falls below this.
 const LEAST_PROBABILITY: f64 = 0.03;
 
 pub(super) struct ReservoirSampling {
@@ -83,7 +85,7 @@ mod tests {
         assert!((insert_until(reservoir) - 1.0).abs() < 1e-12);
         assert!((insert_until(4 * reservoir) - 0.25).abs() < 1e-12);
         assert!((insert_until(34 * reservoir) - 1.0).abs() < 1e-12);
-        // Asked at once, so that none has been overwritten.
+        // Each item is queried at once, before it can be overwritten.
         filter.arrivals = 4 * reservoir;
         let known = (0..2000).filter(|key| {
             let hash = hash_of(STRANGERS + key);
@@ -91,7 +93,7 @@ mod tests {
             filter.contains(hash)
         });
         let (known, rate) = (known.count() as f64, strangers_reported(&filter, 20_000) as f64 / 2e4);
-        // A quarter is inserted, and of the others some are mistaken; four deviations of 2000 are 4%.
+        // A quarter is inserted, and some of the others are false positives; four deviations of 2000 are 4%.
         assert!((known / 2000.0 - (0.25 + 0.75 * rate)).abs() < 0.04, "{known} of 2000, rate {rate}");
     }
 
@@ -105,8 +107,8 @@ mod tests {
     }
 
     #[test]
-    fn the_distant_past_is_forgotten() {
-        // Once sampling has ended and every item is inserted.
+    fn very_old_items_are_forgotten() {
+        // After sampling has ended, when every item is inserted.
         let mut filter = ReservoirSampling::new(BUDGET);
         filter.arrivals = 34 * filter.parts.bits_per_part();
         assert_forgets_after(&mut filter, 50 * BUDGET.window);

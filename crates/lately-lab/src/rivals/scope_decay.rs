@@ -1,10 +1,11 @@
 //! Scope decay Bloom filter (SDBF), the paper's `LiWX06` (2006).
 //!
-//! A Bloom filter that forgets by resetting random bits. The paper names two models: each bit with some probability at every
-//! insert, which it calls impractical, and a few random bits at each insert, the linear decay, which this is.
+//! A Bloom filter that forgets by resetting random bits. The paper names two models: at each insert, either
+//! each bit is reset with some probability, which the paper calls impractical, or a few random bits are
+//! reset. This is the second one, linear decay.
 //!
-//! Bits are reset whoever set them: recent items may be lost. Parameters: k hashes and d resets with the least cost of
-//! [`decay_model`](super::decay_model).
+//! The bits of any item may be reset, so recent items may be lost. Parameters: k hashes and d resets with the
+//! lowest cost of [`decay_model`](super::decay_model).
 
 use super::decay_model::{Cell, Outlook, best};
 use super::pieces::{Bits, Random, position};
@@ -62,7 +63,7 @@ mod tests {
     use crate::rivals::testing::{BUDGET, assert_behaves_as, assert_forgets_after, forgotten_in_window};
 
     #[test]
-    fn recent_items_are_lost_and_old_ones_linger() {
+    fn some_recent_items_are_lost_and_some_old_ones_are_still_reported() {
         let lost = forgotten_in_window(&mut ScopeDecay::new(BUDGET));
         assert!((0.01..0.4).contains(&lost), "{lost}");
         let mut filter = ScopeDecay::new(BUDGET);
@@ -73,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn it_behaves_as_its_parameters_were_chosen_to() {
+    fn its_rates_are_those_that_the_choice_of_parameters_assumed() {
         let mut filter = ScopeDecay::new(BUDGET);
         assert_behaves_as(outlook(BUDGET, filter.hashes, filter.resets), &mut filter);
         let expected = f64::from(filter.hashes) / f64::from(filter.hashes + filter.resets);
@@ -83,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn the_distant_past_is_forgotten() {
+    fn very_old_items_are_forgotten() {
         assert_forgets_after(&mut ScopeDecay::new(BUDGET), 50 * BUDGET.window);
     }
 }

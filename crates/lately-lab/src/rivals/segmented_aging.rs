@@ -1,12 +1,14 @@
-//! Segmented aging Bloom filter (SA-BF): Kao, Lee, Chen, Wu, *Dynamically Updatable Ternary Segmented Aging Bloom Filter for
-//! OpenFlow-Compliant Low-Power Packet Processing*, 2018 (the paper's `KaoLCW18`).
+//! Segmented aging Bloom filter (SA-BF): Kao, Lee, Chen, Wu, *Dynamically Updatable Ternary Segmented Aging
+//! Bloom Filter for OpenFlow-Compliant Low-Power Packet Processing*, 2018 (the paper's `KaoLCW18`).
 //!
-//! An active and a warm-up filter, each partitioned into k parts. Inserts go to both, queries to the active one. Every t
-//! inserts one part, in turn, moves from the warm-up to the active filter, and an empty one takes its place.
+//! An active and a warm-up filter, each partitioned into k parts. Inserts go to both, queries to the active
+//! one. Every t inserts one part, in turn, moves from the warm-up to the active filter, and an empty one
+//! takes its place.
 //!
-//! A part of the active filter holds what came since its last but one move, at least k * t inserts: w = k * t. The parts
-//! lose an old item one after the other, so soon after the window it needs a chance match. Parameters: the k with the least
-//! expected rate, parts holding w * (1 + j/k) items; t = w / k, rounded up.
+//! A part of the active filter holds all inserts since its last move but one, at least k * t, so w = k * t.
+//! The parts lose an old item one after the other, so soon after the window it is only reported by chance.
+//! Parameters: the k with the lowest expected rate, with w * (1 + j/k) items in part j; t = w / k, rounded
+//! up.
 
 use super::bloom::fill;
 use super::pieces::{Bits, Generations, position};
@@ -30,7 +32,8 @@ impl SegmentedAging {
     }
 }
 
-/// Just after a part has moved it holds a window, and each that moved before it a k-th of a window more.
+/// Returns the rate just after a part has moved. That part holds one window; the part that moved before it
+/// holds a k-th of a window more, and so on.
 fn rate_after_a_move(bits_per_item: f64, parts: u32) -> f64 {
     let cells = bits_per_item / f64::from(2 * parts);
     let held = |part: u32| 1.0 + f64::from(part) / f64::from(parts);
@@ -83,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_is_what_the_choice_of_parts_supposes() {
+    fn the_rate_is_as_the_choice_of_parts_assumes() {
         let budget = Budget { memory_bits: 16 * 30_000, window: 30_000 };
         let mut filter = SegmentedAging::new(budget);
         let parts = filter.active.len() as u64;
@@ -95,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn two_windows_are_forgotten_and_most_of_that_long_before() {
+    fn items_are_forgotten_long_before_they_are_two_windows_old() {
         assert_forgets_after(&mut SegmentedAging::new(BUDGET), 2 * BUDGET.window);
         assert_forgets_after(&mut SegmentedAging::new(BUDGET), BUDGET.window * 3 / 2);
     }

@@ -1,11 +1,12 @@
-//! A sequence of Bloom filters, one per generation: the plainest segmentation (paper, section 3.2). With two of them it is
-//! the cell Bloom filter (the paper's `WangZDWZ14`, 2014).
+//! A sequence of Bloom filters, one per generation: the simplest segmentation (paper, section 3.2). With two
+//! of them it is the cell Bloom filter (the paper's `WangZDWZ14`, 2014).
 //!
-//! The newest takes g items; then the oldest is emptied and becomes the newest. A query asks all. Of n filters, n - 1 are
-//! always complete, so (n - 1) * g inserts are certain, and the slack is one generation at most.
+//! The newest filter takes g items; then the oldest is emptied and becomes the newest. A query reads all
+//! filters. Of n filters, n - 1 are always complete, so (n - 1) * g inserts are certain, and the slack is at
+//! most one generation.
 //!
-//! Parameters: n is given; g = w / (n - 1), rounded up; memory is divided evenly; the hashes with the least rate for n
-//! filters asked together.
+//! Parameters: n is given; g = w / (n - 1), rounded up; memory is divided evenly; the number of hashes with
+//! the lowest rate for a query of n filters.
 
 use super::bloom::{Bloom, best_hashes_for_any_of};
 use super::pieces::Generations;
@@ -70,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_generation_after_the_window_all_is_forgotten() {
+    fn everything_is_forgotten_one_generation_after_the_window() {
         for filters in [2, 6] {
             let generation = BUDGET.window.div_ceil(filters - 1);
             assert_forgets_after(&mut Sequence::new(BUDGET, filters), BUDGET.window + generation);

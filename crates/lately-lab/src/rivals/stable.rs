@@ -1,11 +1,12 @@
-//! Stable Bloom filter: Deng, Rafiei, *Approximately Detecting Duplicates for Streaming Data using Stable Bloom Filters*, 2006
-//! (the paper's `DengR06`).
+//! Stable Bloom filter: Deng, Rafiei, *Approximately Detecting Duplicates for Streaming Data using Stable
+//! Bloom Filters*, 2006 (the paper's `DengR06`).
 //!
-//! Cells of d bits. Each insert lowers P cells by one, those from a random place on, and sets the item's K cells to the
-//! largest value. An item is reported if none of its cells is zero. After a while the share of zeros is stable, and with it
-//! the rate; false negatives happen, and the age at which an item is lost is not controlled.
+//! Cells have d bits. Each insert lowers P consecutive cells, from a random place on, by one, and sets the
+//! item's K cells to the largest value. An item is reported if none of its cells is zero. After a while the
+//! share of zeros is stable, and so is the rate. False negatives happen, and the age at which an item is lost
+//! is not controlled.
 //!
-//! Parameters: d, K and P with the least cost of [`decay_model`](super::decay_model).
+//! Parameters: d, K and P with the lowest cost of [`decay_model`](super::decay_model).
 
 use super::decay_model::{Cell, Outlook, best};
 use super::pieces::{Packed, Random, position};
@@ -48,7 +49,7 @@ impl Rival for Stable {
         let first = self.random.below(self.cells.len());
         let beyond = first + self.lowered as usize;
         self.cells.decrement_all(first..beyond.min(self.cells.len()));
-        // And round again after the last.
+        // The first cell follows the last.
         self.cells.decrement_all(0..beyond.saturating_sub(self.cells.len()));
         for i in 0..self.hashes {
             self.cells.set(position(hash, i, self.cells.len()), self.top());
@@ -77,7 +78,7 @@ mod tests {
     };
 
     #[test]
-    fn it_behaves_as_its_parameters_were_chosen_to() {
+    fn its_rates_are_those_that_the_choice_of_parameters_assumed() {
         let mut filter = Stable::new(BUDGET).expect("fits");
         let outlook = outlook(BUDGET, filter.cells.width(), filter.hashes, filter.lowered);
         assert_behaves_as(outlook, &mut filter);
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_of_zeros_is_stable_and_the_rate_is_as_its_formula_says() {
+    fn the_share_of_zeros_and_the_rate_are_stable_and_follow_their_formulas() {
         let mut filter = Stable::new(BUDGET).expect("fits");
         let mut key = 0;
         for _ in 0..2 {
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_distant_past_is_forgotten() {
+    fn very_old_items_are_forgotten() {
         assert_forgets_after(&mut Stable::new(BUDGET).expect("fits"), 50 * BUDGET.window);
     }
 }

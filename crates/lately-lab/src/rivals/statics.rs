@@ -1,6 +1,7 @@
-//! Static Bloom filters of published crates, which never forget: what a window would cost if it did not move.
+//! Static Bloom filters of published crates, which never forget: they show what a window would cost if it did
+//! not move.
 //!
-//! They are given one window of items, and are asked then.
+//! They get one window of items, and are queried then.
 
 use fastbloom::BloomFilter;
 
@@ -43,7 +44,8 @@ pub(super) struct SplitBlock(sbbf_rs_safe::Filter);
 
 impl SplitBlock {
     pub(super) fn new(budget: Budget) -> Self {
-        // It rounds up to whole blocks; we round down, so that it takes no more than it was given.
+        // The crate rounds up to whole blocks; we round down, so that the filter takes no more memory than
+        // given.
         let blocks = (budget.memory_bits / 256).max(1);
         Self(sbbf_rs_safe::Filter::new(256, blocks as usize))
     }
@@ -78,7 +80,7 @@ mod tests {
     use crate::rivals::testing::{BUDGET, strangers_reported};
 
     #[test]
-    fn they_take_what_they_are_given_and_never_forget() {
+    fn they_take_the_memory_they_are_given_and_never_forget() {
         let budget = Budget { memory_bits: 12 * BUDGET.window, window: BUDGET.window };
         let filters: [Box<dyn Rival>; 2] = [Box::new(Fast::new(budget)), Box::new(SplitBlock::new(budget))];
         for mut filter in filters {

@@ -1,19 +1,20 @@
-//! SWAMP: Assaf, Ben Basat, Einziger, Friedman, *Pay for a Sliding Bloom Filter and Get Counting, Distinct Elements, and Entropy
-//! for Free*, 2018 (the paper's `AssafBEF18`).
+//! SWAMP: Assaf, Ben Basat, Einziger, Friedman, *Pay for a Sliding Bloom Filter and Get Counting, Distinct
+//! Elements, and Entropy for Free*, 2018 (the paper's `AssafBEF18`).
 //!
-//! A ring of the fingerprints of the last w inserts, and a compact table of how often each of them is in the ring. An insert
-//! takes the oldest fingerprint out of both and puts the new one in. The window is exact: no slack, no false negatives; a
-//! stranger is reported if its fingerprint is in the ring.
+//! A ring of the fingerprints of the last w inserts, and a compact table of how often each of them is in the
+//! ring. An insert takes the oldest fingerprint out of both and puts the new one in. The window is exact: no
+//! slack, no false negatives; a stranger is reported if its fingerprint is in the ring.
 //!
-//! The source's table is `TinyTable`; ours is [`CountingTable`]. With a fifth more slots than items, as the source has them, ours
-//! takes 1% to 5% more memory than the paper's table 4 says (the report's table 4 has both). Parameters: the remainder's length
-//! and the slots, at least so many, that make the most fingerprints.
+//! The source's table is `TinyTable`; ours is [`CountingTable`]. With a fifth more slots than items, as in
+//! the source, ours takes 1% to 5% more memory than the paper's table 4 says (the report's table 4 has both).
+//! Parameters: the length of the remainder and the number of slots, at least a fifth more than items, that
+//! give the most fingerprints.
 
 use super::counting_table::CountingTable;
 use super::pieces::{Packed, below, bits_for};
 use super::{Budget, Rival};
 
-/// Bits: two words each, at most.
+/// In bits: at most two words for the ring and two for the table.
 const RINGS_AND_TABLES_ROUNDING: u64 = 4 * 64;
 
 pub(crate) struct Swamp {
@@ -26,7 +27,8 @@ impl Swamp {
     /// `None` if not even remainders of one bit fit.
     pub(super) fn new(budget: Budget) -> Option<Self> {
         let Budget { memory_bits, window } = budget;
-        // With so long a remainder and fingerprints that fit into so many bits: all slots that there is room for.
+        // As many slots as there is room for, with remainders of this length and fingerprints of at most this
+        // length.
         let slots = |remainder_bits: u32, fingerprint_bits: u32| {
             let ring = window * u64::from(fingerprint_bits) + RINGS_AND_TABLES_ROUNDING;
             let room = memory_bits.checked_sub(ring)? / CountingTable::slot_bits(remainder_bits);
@@ -42,7 +44,7 @@ impl Swamp {
         Some(Self::with_table(window, CountingTable::new(slots as usize, remainder_bits)))
     }
 
-    /// With as many slots as the source has.
+    /// Builds a table with as many slots as in the source.
     pub(crate) fn with_remainder_bits(window: u64, remainder_bits: u32) -> Self {
         Self::with_table(window, CountingTable::new(fewest_slots(window) as usize, remainder_bits))
     }
@@ -52,14 +54,14 @@ impl Swamp {
         Self { ring, table, inserts: 0 }
     }
 
-    /// Any hash to one of the table's fingerprints, evenly.
+    /// Maps a hash to one of the table's fingerprints, evenly.
     #[inline]
     fn fingerprint(&self, hash: u64) -> u64 {
         below(hash, self.table.fingerprints() as usize) as u64
     }
 }
 
-/// A fifth more than items: fuller tables are slow.
+/// Returns a fifth more slots than items: fuller tables are slow.
 fn fewest_slots(window: u64) -> u64 {
     window + window.div_ceil(5)
 }
@@ -117,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn one_item_for_ever_and_then_another() {
+    fn an_item_that_fills_the_window_is_reported_until_another_has_replaced_it() {
         let mut swamp = Swamp::with_remainder_bits(1000, 3);
         (0..5000).for_each(|_| swamp.insert(hash_of(1)));
         (0..1000).for_each(|_| {
@@ -128,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn every_bit_of_memory_lowers_the_rate_also_where_no_longer_remainder_fits() {
+    fn more_memory_lowers_the_rate_even_if_no_longer_remainder_fits() {
         let fingerprints = |bits_per_item: u64| {
             let window = 10_000;
             let budget = Budget { memory_bits: bits_per_item * window, window };
@@ -136,12 +138,12 @@ mod tests {
         };
         let all: Vec<u64> = (24..=48).map(fingerprints).collect();
         assert!(all.is_sorted_by(|fewer, more| fewer < more), "{all:?}");
-        // 24 bits are nearly eleven bits of remainder, in the ring and in 1.2 slots.
+        // 24 more bits give nearly eleven more bits of remainder, in the ring and in 1.2 slots.
         assert!(all[24] > all[0] << 10, "{all:?}");
     }
 
     #[test]
-    fn too_little_memory_is_none() {
+    fn too_little_memory_gives_none() {
         assert!(Swamp::new(Budget { memory_bits: 16_000_000, window: 1_000_000 }).is_none());
     }
 }

@@ -1,12 +1,13 @@
-//! Temporal counting Bloom filter (TCBF): Zhao, Wu, *The Design and Evaluation of an Information Sharing System for Human
-//! Networks*, 2014 (the paper's `ZhaoW14`).
+//! Temporal counting Bloom filter (TCBF): Zhao, Wu, *The Design and Evaluation of an Information Sharing
+//! System for Human Networks*, 2014 (the paper's `ZhaoW14`).
 //!
-//! The paper says only that it is similar to the [block decaying filter](super::block_decaying). We take it as: an insert sets the
-//! item's k counters to C, and at each tick of a clock all counters are lowered by one, at once. The clock ticks every g
-//! inserts.
+//! The paper says only that it is similar to the [block decaying filter](super::block_decaying). Our reading:
+//! an insert sets the item's k counters to C, and at each tick of a clock all counters are lowered by one, at
+//! once. The clock ticks every g inserts.
 //!
-//! An item lives for C - 1 whole ticks, so g = w / (C - 1), rounded up, and the slack is one tick. Parameters: the fewest bits per
-//! counter with which that is a fifth of the window or less, 3, and all their values, so C = 7; the best hashes for the C ticks held.
+//! An item lives for C - 1 whole ticks, so g = w / (C - 1), rounded up, and the slack is one tick.
+//! Parameters: 3 bits per counter, the fewest with which the slack is at most a fifth of the window, and all
+//! their values, so C = 7; the best number of hashes for the C ticks held.
 
 use super::bloom::best_hashes;
 use super::pieces::{Generations, Packed, position};
@@ -30,7 +31,7 @@ impl TemporalCounting {
         Some(Self { counters, hashes, ticks })
     }
 
-    /// A unit of time has passed.
+    /// Advances the clock by one tick.
     fn tick(&mut self) {
         self.counters.decrement_all(0..self.counters.len());
     }
@@ -75,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tick_after_the_window_all_is_forgotten() {
+    fn everything_is_forgotten_one_tick_after_the_window() {
         let tick = BUDGET.window.div_ceil(FULL - 1);
         assert_forgets_after(&mut TemporalCounting::new(BUDGET).expect("fits"), BUDGET.window + tick);
     }
@@ -88,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_lives_for_as_many_ticks_as_its_counters_say() {
+    fn an_item_lives_for_as_many_ticks_as_the_value_of_its_counters() {
         let mut filter = TemporalCounting::new(BUDGET).expect("fits");
         filter.insert(hash_of(1));
         (0..FULL - 1).for_each(|_| filter.tick());

@@ -1,4 +1,4 @@
-//! What the rivals' tests have in common.
+//! Helpers for the rivals' tests.
 
 use super::decay_model::Outlook;
 use super::{Budget, Random, Rival, hash_of};
@@ -9,7 +9,7 @@ pub(super) const BUDGET: Budget = Budget { memory_bits: 64 * 3000, window: 3000 
 /// Keys from here on are never inserted.
 pub(super) const STRANGERS: u64 = 1 << 40;
 
-/// A stream in which a third of the arrivals repeat one of the last 2000.
+/// Returns a stream in which a third of the arrivals repeat one of the last 2000.
 fn stream(length: u64) -> Vec<u64> {
     let mut random = Random::new(7);
     let mut keys: Vec<u64> = Vec::new();
@@ -21,7 +21,7 @@ fn stream(length: u64) -> Vec<u64> {
     keys
 }
 
-/// Feeds a stream with repeats, and asks for everything in the window again and again, at all phases.
+/// Feeds a stream with repeats, and queries all items of the window again and again, at all phases.
 #[track_caller]
 pub(super) fn assert_never_forgets_the_window(rival: &mut dyn Rival) {
     let window = BUDGET.window;
@@ -29,7 +29,8 @@ pub(super) fn assert_never_forgets_the_window(rival: &mut dyn Rival) {
     let stream: Vec<u64> = stream(6 * window).into_iter().map(hash_of).collect();
     for (i, &hash) in stream.iter().enumerate() {
         rival.insert(hash);
-        // The oldest item of the window at every step; all of them now and then (a prime step meets all phases).
+        // Query the oldest item of the window at every step, and all items now and then (a prime step meets
+        // all phases).
         let oldest = (i + 1).saturating_sub(window as usize);
         assert!(rival.contains(stream[oldest]), "insert {oldest} is forgotten after insert {i}");
         if i % 1009 == 0 {
@@ -40,7 +41,8 @@ pub(super) fn assert_never_forgets_the_window(rival: &mut dyn Rival) {
     assert!(rival.memory_bits() <= BUDGET.memory_bits, "{} bits", rival.memory_bits());
 }
 
-/// Items that are this many inserts old or older are reported no more often than strangers, and 1% more.
+/// Asserts that items of this age (in inserts) or older are reported as rarely as strangers, give or take 1%
+/// of the items and a quarter of the strangers reported.
 #[track_caller]
 pub(super) fn assert_forgets_after(rival: &mut dyn Rival, age: u64) {
     let inserts = (8 * BUDGET.window).max(age + BUDGET.window) + 17;
@@ -50,8 +52,8 @@ pub(super) fn assert_forgets_after(rival: &mut dyn Rival, age: u64) {
     assert!(old <= strange + 20 + strange / 4, "{old} of 2000 old items, {strange} of 2000 strangers");
 }
 
-/// An item comes once, and then only another one, which overwrites none of its traces: once it is not one of the last
-/// `age` inserts it is never reported again, however often clocks come round.
+/// Inserts one item once, and then only another one, which overwrites none of its traces. Asserts that the
+/// first item is never reported again after it has left the last `age` inserts, however often clocks wrap.
 #[track_caller]
 pub(super) fn assert_never_reports_again_after(rival: &mut dyn Rival, age: u64) {
     rival.insert(hash_of(1));
@@ -65,7 +67,7 @@ pub(super) fn strangers_reported(rival: &dyn Rival, number: u64) -> usize {
     (0..number).filter(|key| rival.contains(hash_of(STRANGERS + key))).count()
 }
 
-/// The choice of parameters supposed what then happens, once all has settled.
+/// Asserts that the filter, in its steady state, has the rates that the choice of parameters assumed.
 #[track_caller]
 pub(super) fn assert_behaves_as(outlook: Outlook, rival: &mut dyn Rival) {
     let near = |measured: f64, supposed: f64| (measured / supposed - 1.0).abs() < 0.1;
@@ -76,12 +78,12 @@ pub(super) fn assert_behaves_as(outlook: Outlook, rival: &mut dyn Rival) {
     assert!(near(rate, outlook.false_positive_rate), "{rate} reported, {outlook:?}");
 }
 
-/// The share of the last `window` inserts that are not reported, after a stream of distinct items.
+/// Returns the share of the last `window` inserts that are not reported, after a stream of distinct items.
 pub(super) fn forgotten_in_window(rival: &mut dyn Rival) -> f64 {
     forgotten_by_window(rival, 10)[9]
 }
 
-/// The same after each of so many windows.
+/// The same, after each of `windows` windows.
 fn forgotten_by_window(rival: &mut dyn Rival, windows: u64) -> Vec<f64> {
     let forgotten = |number: u64| {
         let keys = number * BUDGET.window..(number + 1) * BUDGET.window;

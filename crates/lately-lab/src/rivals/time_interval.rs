@@ -1,13 +1,15 @@
 //! Time interval Bloom filter, the paper's `LeeC11` (2011).
 //!
-//! Like the [timing filter](super::timing), but each cell holds an interval: from its first to its last writing. An item was
-//! written to all its cells at one time, so their intervals have a time in common; a stranger's often have none. The paper says
-//! no more than that intervals lower the rate; the common time is our reading. An interval that began before the window
-//! is cut off there, by the sweep and by the query.
+//! Like the [timing filter](super::timing), but each cell holds an interval: from its first to its last
+//! write. An item was written to all its cells at one time, so their intervals have a time in common; a
+//! stranger's often have none. The paper says only that intervals lower the rate; the common time is our
+//! reading. If an interval began before the window, the sweep and the query cut it off at the beginning of
+//! the window.
 //!
-//! There are no false negatives. An item that has left the window may linger while others keep its cells alive: their
-//! intervals then both reach back to the window's beginning. Parameters: two stamps per cell; the best hashes for w
-//! items, but at least two, since one interval has nothing to be compared with.
+//! There are no false negatives. An item that has left the window may still be reported while others keep its
+//! cells alive: the intervals of its cells then all reach back to the beginning of the window. Parameters:
+//! two stamps per cell; the best number of hashes for w items, but at least two, because one interval has
+//! nothing to be compared with.
 
 use super::bloom::best_hashes;
 use super::pieces::{Packed, Sweep, position};
@@ -53,7 +55,7 @@ impl Rival for TimeInterval {
     }
 
     fn contains(&self, hash: u64) -> bool {
-        // In ages, small to large: an interval goes from its last to its first writing.
+        // In ages, small to large: an interval goes from its last to its first write.
         let (mut from, mut to) = (0, self.clock.window() - 1);
         for i in 0..self.hashes {
             let i = position(hash, i, self.lasts.len());
@@ -90,13 +92,13 @@ mod tests {
     };
 
     #[test]
-    fn the_window_is_never_forgotten_and_what_lingers_is_gone_after_a_few() {
+    fn the_window_is_never_forgotten_and_old_items_are_after_a_few_windows() {
         assert_never_forgets_the_window(&mut TimeInterval::new(BUDGET).expect("fits"));
         assert_forgets_after(&mut TimeInterval::new(BUDGET).expect("fits"), 6 * BUDGET.window);
     }
 
     #[test]
-    fn no_stamp_is_taken_for_a_young_one_when_the_time_comes_round() {
+    fn no_expired_stamp_is_taken_for_a_young_one_when_the_clock_wraps() {
         assert_never_reports_again_after(&mut TimeInterval::new(BUDGET).expect("fits"), BUDGET.window);
     }
 

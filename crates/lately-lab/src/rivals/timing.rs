@@ -1,12 +1,12 @@
-//! Timing Bloom filter: Zhang, Guan, *Detecting Click Fraud in Pay-Per-Click Streams of Online Advertising Networks*, 2008
-//! (the paper's `ZhangG08`).
+//! Timing Bloom filter: Zhang, Guan, *Detecting Click Fraud in Pay-Per-Click Streams of Online Advertising
+//! Networks*, 2008 (the paper's `ZhangG08`).
 //!
-//! Each of an item's k cells holds the time, in inserts, at which it was last written, modulo twice the window. An item is
-//! reported if all its cells were written within the window. A few cells are checked at each insert and emptied if they have
-//! expired, so that none is mistaken for a young one when the time comes round.
+//! Each of an item's k cells holds the time, in inserts, at which it was last written, modulo twice the
+//! window. An item is reported if all its cells were written within the window. Each insert checks a few
+//! cells and empties those that have expired, so that none is taken for a young one when the clock wraps.
 //!
-//! The window is exact: no slack, no false negatives. Parameters: cells wide enough for 2w and for "empty"; the best hashes
-//! for w items in so many cells.
+//! The window is exact: no slack, no false negatives. Parameters: cells wide enough for 2w and for "empty";
+//! the best number of hashes for w items in that many cells.
 
 use super::bloom::best_hashes;
 use super::pieces::{Packed, Sweep, bits_for, position};
@@ -31,18 +31,18 @@ impl Clock {
         self.window
     }
 
-    /// An insert; returns its stamp.
+    /// Counts an insert; returns its stamp.
     pub(super) fn tick(&mut self) -> u64 {
         self.inserts += 1;
         self.stamp_of_age(0)
     }
 
-    /// The stamp of an insert so many inserts ago, of those that have been.
+    /// Returns the stamp of the insert that was `age` inserts ago, which must exist.
     pub(super) fn stamp_of_age(&self, age: u64) -> u64 {
         (self.inserts + 2 * self.window - age) % (2 * self.window) + 1
     }
 
-    /// How many inserts ago; less than twice the window.
+    /// Returns how many inserts ago the stamp was made; less than twice the window.
     pub(super) fn age(&self, stamp: u64) -> u64 {
         (self.inserts + 2 * self.window - (stamp - 1)) % (2 * self.window)
     }
@@ -64,7 +64,7 @@ impl Timing {
         let clock = Clock::new(budget.window);
         let stamps = Packed::fitting(budget.memory_bits, clock.stamp_bits())?;
         let hashes = best_hashes(stamps.len() as f64 / budget.window as f64);
-        // Between its expiry and the time coming round a stamp must be met once: in w inserts.
+        // A stamp must be visited once between its expiry and the wrap of the clock: in w inserts.
         let sweep = Sweep::new(stamps.len(), budget.window);
         Some(Self { stamps, hashes, clock, sweep })
     }
@@ -114,12 +114,12 @@ mod tests {
     }
 
     #[test]
-    fn no_stamp_is_taken_for_a_young_one_when_the_time_comes_round() {
+    fn no_expired_stamp_is_taken_for_a_young_one_when_the_clock_wraps() {
         assert_never_reports_again_after(&mut Timing::new(BUDGET).expect("fits"), BUDGET.window);
     }
 
     #[test]
-    fn stamps_tell_their_age() {
+    fn the_age_of_a_stamp_is_exact() {
         let mut clock = Clock::new(10);
         let stamps: Vec<u64> = (0..100).map(|_| clock.tick()).collect();
         for age in 0..20 {

@@ -1,4 +1,4 @@
-//! What several test files share. Each uses its own part of it.
+//! Helpers for several test files. Each file uses only some of them.
 #![allow(dead_code, unreachable_pub)]
 
 pub mod counting_allocator;
@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use lately::{Builder, Filter, Layout, Segment, Shape};
 
-/// The truth: every item's last insert, by its number (1 for the first) and its time.
+/// An exact window: the number (1 for the first) and the time of every item's last insert.
 #[derive(Clone, Default)]
 pub struct ExactWindow {
     inserts: u64,
@@ -24,24 +24,24 @@ impl ExactWindow {
         self.inserts
     }
 
-    /// Inserts that came after the item's last one.
+    /// Returns the number of inserts after the item's last one.
     pub fn inserts_since(&self, item: u64) -> Option<u64> {
         self.last.get(&item).map(|(number, _)| self.inserts - number)
     }
 
-    /// Items of the last `window` inserts.
+    /// Returns the items of the last `window` inserts.
     pub fn of_last(&self, window: u64) -> impl Iterator<Item = u64> + '_ {
         let oldest = self.inserts.saturating_sub(window);
         self.last.iter().filter(move |(_, (number, _))| *number > oldest).map(|(item, _)| *item)
     }
 
-    /// Items inserted at `from_ms` or later.
+    /// Returns the items inserted at `from_ms` or later.
     pub fn since(&self, from_ms: u64) -> impl Iterator<Item = u64> + '_ {
         self.last.iter().filter(move |(_, (_, ms))| *ms >= from_ms).map(|(item, _)| *item)
     }
 }
 
-/// Splitmix64: fixed seeds, the same numbers everywhere.
+/// Splitmix64: the same seed gives the same numbers on every platform.
 pub struct Random(pub u64);
 
 impl Random {
@@ -62,7 +62,8 @@ pub fn item(number: u64) -> [u8; 8] {
     number.to_le_bytes()
 }
 
-/// Shapes of all layouts: k below, at and above l, one and many parts, words and cache lines.
+/// Returns shapes of all layouts: k less than, equal to and greater than l; one part and many; blocks of a
+/// word and of a cache line.
 pub fn shapes() -> Vec<Shape> {
     let slices = [
         (1, 1, 1),
@@ -114,12 +115,12 @@ pub fn shapes() -> Vec<Shape> {
 /// Every layout.
 pub const LAYOUTS: [Layout; 3] = [Layout::Slices, Layout::Blocks, Layout::Rows];
 
-/// A builder that has no choice of shape left.
+/// Returns a builder with a fixed shape.
 pub fn with_shape(shape: &Shape) -> Builder {
     Filter::builder().shape(shape.required_matches, shape.window_generations).segment(shape.segment)
 }
 
-/// Fills a filter with fresh items (their hashes are `first..`) until it is in its steady state and just before a
+/// Fills a filter with fresh items (numbers from `first`) until it is in its steady state and just before a
 /// shift, its worst moment. Returns the number of inserts.
 pub fn fill_to_worst_moment(filter: &mut Filter, first: u64) -> u64 {
     let plan = filter.plan();
@@ -128,8 +129,8 @@ pub fn fill_to_worst_moment(filter: &mut Filter, first: u64) -> u64 {
     inserts
 }
 
-/// The probability, at most, of so extreme a count if each of `trials` succeeds with `rate`: Chernoff's bound
-/// exp(-n KL(observed || rate)), a proven bound and no approximation.
+/// Returns an upper bound on the probability of a count this extreme if each of `trials` succeeds with
+/// probability `rate`: Chernoff's bound exp(-n KL(observed || rate)), which is proven, not approximate.
 pub fn chance_of(successes: u64, trials: u64, rate: f64) -> f64 {
     let observed = successes as f64 / trials as f64;
     let term = |p: f64, q: f64| if p == 0.0 { 0.0 } else { p * (p / q).ln() };
@@ -137,10 +138,10 @@ pub fn chance_of(successes: u64, trials: u64, rate: f64) -> f64 {
     (-(trials as f64) * divergence).exp()
 }
 
-/// What we call impossible.
+/// Tests treat outcomes of this probability or less as impossible.
 pub const IMPOSSIBLE: f64 = 1e-6;
 
-/// Fails if so many successes are impossible at `rate`, on either side.
+/// Fails if the number of successes is impossible at `rate`, because it is too high or too low.
 #[track_caller]
 pub fn assert_rate_is(successes: u64, trials: u64, rate: f64, what: &str) {
     let chance = chance_of(successes, trials, rate);

@@ -1,16 +1,17 @@
-//! The paper's four tables: every printed value, what its own formulas give, and what the exact model gives.
+//! The paper's four tables: every printed value, with the values of the paper's formulas and of the exact
+//! model.
 //!
-//! The lab's report shows the same, so this file is part of both. Each uses its own part of it.
+//! The lab includes this file too, for its report. Each of the two uses only some of it.
 #![allow(dead_code)]
 
 use lately::Shape;
 use lately::model::{Metrics, Model, bloom_bits_per_item, bloom_metrics, metrics};
 
-/// A table as printed: its first columns are what a row is computed from.
+/// A printed table. Each row is computed from its first columns, the inputs.
 struct Table {
     number: u32,
     inputs: usize,
-    /// A column that cannot be computed is `None`.
+    /// Returns `None` for a column that cannot be computed.
     compute: fn(Model, &[f64]) -> Vec<Option<f64>>,
     csv: &'static str,
 }
@@ -67,16 +68,16 @@ const TABLES: [Table; 4] = [
     },
 ];
 
-/// Where a printed value comes from that does not follow from its formula. Each is checked, too.
+/// Why a printed value does not follow from its formula. A test checks each reason.
 pub(crate) enum Reason {
     Truncated,
     RoundedUp,
-    /// What would have been computed instead, in words and in numbers.
+    /// Another computation gives the printed value: in words, and as a function.
     Instead(&'static str, fn() -> f64),
 }
 pub(crate) use Reason::{Instead, RoundedUp, Truncated};
 
-/// Table, row, column; printed, what the formula gives, and why.
+/// Table, row, column, printed value, value of the formula, reason.
 pub(crate) type Misprint = (u32, &'static str, &'static str, &'static str, &'static str, Reason);
 
 /// Every printed value that does not follow from the paper's own formulas, in the order of the tables.
@@ -113,7 +114,7 @@ fn rate_of_13_22() -> f64 {
     apbf(Model::Paper, 13.0, 22.0).false_positive_rate
 }
 
-/// The efficiency that (k, l) would have with another rate than its own.
+/// Returns the efficiency of (k, l) if its rate were `rate`.
 fn efficiency(k: u32, l: u32, rate: f64) -> f64 {
     bloom_bits_per_item(rate) / apbf(Model::Paper, f64::from(k), f64::from(l)).bits_per_item
 }
@@ -121,35 +122,36 @@ fn efficiency(k: u32, l: u32, rate: f64) -> f64 {
 /// One printed value.
 pub(crate) struct Value {
     pub(crate) table: u32,
-    /// What the row is computed from, as printed.
+    /// The inputs of the row, as printed.
     pub(crate) row: String,
     pub(crate) column: &'static str,
     pub(crate) printed: &'static str,
-    /// By the paper's formulas; `None` where it has none.
+    /// By the paper's formulas; `None` if the paper has no formula.
     pub(crate) paper_model: Option<f64>,
     pub(crate) exact_model: Option<f64>,
 }
 
 impl Value {
-    /// Whether the printed digits follow from the paper's formulas.
+    /// Returns true if the printed digits follow from the paper's formulas; `None` if the paper has no
+    /// formula.
     pub(crate) fn agrees(&self) -> Option<bool> {
         self.paper_model.map(|computed| rounded(computed, self.printed) == self.printed)
     }
 
-    /// What is known about a value that does not agree.
+    /// Returns the entry of [`MISPRINTS`] for this value, if it has one.
     pub(crate) fn misprint(&self) -> Option<&'static Misprint> {
         MISPRINTS.iter().find(|m| (m.0, m.1, m.2) == (self.table, self.row.as_str(), self.column))
     }
 }
 
-/// The names of the columns that a table's rows are computed from.
+/// Returns the names of a table's input columns.
 pub(crate) fn inputs(table: u32) -> Vec<&'static str> {
     let table = TABLES.iter().find(|candidate| candidate.number == table).expect("one of four");
     let header = table.csv.lines().next().expect("a header");
     header.split(',').take(table.inputs).collect()
 }
 
-/// All values, in the order in which they are printed.
+/// Returns all values, in the order in which they are printed.
 pub(crate) fn values() -> Vec<Value> {
     let mut values = Vec::new();
     for table in &TABLES {
@@ -176,8 +178,8 @@ pub(crate) fn values() -> Vec<Value> {
     values
 }
 
-/// The numbers with as many decimals as `printed` just below and above `computed`, and where it lies between
-/// them (from 0 to 1).
+/// Returns `computed` rounded down and rounded up to the decimals of `printed`, and where it lies between the
+/// two (from 0 to 1).
 pub(crate) fn neighbours(computed: f64, printed: &str) -> (String, String, f64) {
     let decimals = printed.split_once('.').map_or(0, |(_, fraction)| fraction.len());
     let scale = 10_u64.pow(decimals as u32) as f64;
@@ -186,7 +188,8 @@ pub(crate) fn neighbours(computed: f64, printed: &str) -> (String, String, f64) 
     (digits(scaled.floor()), digits(scaled.ceil()), scaled - scaled.floor())
 }
 
-/// `computed` as it should be printed: half goes up, but at a tie (to `f64` precision) either will do.
+/// Rounds `computed` to the decimals of `printed`. Halves are rounded up, but at a tie (to `f64` precision)
+/// either neighbour may be printed.
 pub(crate) fn rounded(computed: f64, printed: &str) -> String {
     const TIE: f64 = 1e-9;
     let (below, above, fraction) = neighbours(computed, printed);

@@ -6,10 +6,10 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::Contender;
 
-/// Exact windows of the standard library's collections, with its hash.
+/// Exact windows made of the standard library's collections, with its hash.
 pub(super) trait Exact {
     const NAME: &'static str;
-    /// Inserts; whether it was in the window.
+    /// Inserts the key; returns true if it was in the window.
     fn insert(&mut self, key: u64) -> bool;
     fn contains(&self, key: u64) -> bool;
     fn inserted(&self) -> u64;
@@ -17,14 +17,16 @@ pub(super) trait Exact {
     fn memory_bytes(&self) -> u64;
 }
 
-/// A bucket of a map or set has its entry and a byte; there are a power of two of them, and at most seven of eight, less those
-/// that removed entries have left behind, are its capacity.
+/// Returns the bytes of a map or set with this capacity. Each bucket has its entry and one byte. The number
+/// of buckets is a power of two; the capacity is at most seven eighths of it, minus the buckets that removed
+/// entries have left behind.
 fn table_bytes<Entry>(capacity: usize) -> usize {
     (capacity.div_ceil(7) * 8).next_power_of_two() * (size_of::<Entry>() + 1)
 }
 
-/// As many windows go by before anything is measured. What removed entries leave behind makes the standard library's table of a
-/// million keys grow once more, after about twelve windows; made with twice the capacity, it has that size from the beginning.
+/// The number of windows that are inserted before anything is measured. Traces of removed entries make the
+/// standard library's table of a million keys grow once more, after about twelve windows. A table created
+/// with twice the capacity has that size from the beginning.
 const TURNS: u64 = 16;
 
 impl<E: Exact> Contender for E {
@@ -43,7 +45,7 @@ impl<E: Exact> Contender for E {
     }
 
     fn check_and_insert_strings(&mut self, strings: &[[u8; 24]], seen: &mut [bool]) {
-        // It would have to keep the strings; their hashes are a kindness to it.
+        // An exact window would have to keep the strings; hashing them is in its favour.
         for (string, seen) in strings.iter().zip(seen) {
             *seen = self.insert(xxh3_64(string));
         }
@@ -106,7 +108,8 @@ impl Exact for ExactSet {
     }
 }
 
-/// A map with the last sighting of each key, and a queue of them: every sighting refreshes, as in ours.
+/// A map with the last sighting of each key, and a queue of the keys: every sighting refreshes, as in our
+/// filters.
 pub(super) struct ExactMap {
     last: HashMap<u64, u64>,
     queue: VecDeque<u64>,

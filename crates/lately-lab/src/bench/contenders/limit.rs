@@ -5,7 +5,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Contender, hash};
 
-/// What memory allows: one random place of one or two lines read and written for each key, prefetched as far ahead as ours.
+/// The speed that memory allows: for each key, one random place of one or two lines is read and written,
+/// prefetched as far ahead as in our filters.
 pub(super) struct Limit<const LINES: usize> {
     name: &'static str,
     places: Vec<[Line; LINES]>,
@@ -16,11 +17,12 @@ pub(super) struct Limit<const LINES: usize> {
 #[derive(Clone, Copy)]
 pub(in super::super) struct Line(pub(in super::super) [u64; 8]);
 
-/// Aligned, and on huge pages where the system has them, as a filter's own words are.
+/// Returns places that are aligned and, if the system has them, on huge pages, like the words of a filter.
 pub(in super::super) fn places_on_huge_pages<const LINES: usize>(count: usize) -> Vec<[Line; LINES]> {
     let mut places: Vec<[Line; LINES]> = Vec::with_capacity(count);
     #[cfg(target_os = "linux")]
-    // SAFETY: the range is that of the vector's own allocation, rounded inwards to pages; the hint changes no byte.
+    // SAFETY: the range is that of the vector's own allocation, rounded inwards to pages; the hint changes no
+    // byte.
     #[allow(unsafe_code)]
     unsafe {
         let start = places.as_ptr().addr().next_multiple_of(4096);
@@ -33,10 +35,10 @@ pub(in super::super) fn places_on_huge_pages<const LINES: usize>(count: usize) -
 }
 
 impl<const LINES: usize> Limit<LINES> {
-    /// As many places as the plan has rows.
+    /// Makes as many places as the plan has rows.
     pub(super) fn new(name: &'static str, rows: &Builder) -> Self {
         let plan = rows.plan().expect("a valid promise");
-        // As if so many keys were known: questions are about the last of them.
+        // As if this many keys had been inserted: queries are about the last of them.
         let inserted = 1 << 30;
         Self { name, places: places_on_huge_pages(plan.cells as usize), inserted }
     }

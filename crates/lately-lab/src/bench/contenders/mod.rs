@@ -1,4 +1,4 @@
-//! Everything that is raced, behind one interface.
+//! All contenders of the benchmark, behind one interface.
 
 mod exact;
 pub(super) mod limit;
@@ -14,31 +14,32 @@ use limit::Limit;
 use ours::Ours;
 use statics::{Fast, Split, Static};
 
-/// The name the table compares with.
+/// The contender that the table compares with.
 pub(crate) const REFERENCE: &str = "rows of 64 bytes";
 const ONE_LINE: &str = "limit: one line per key";
 const TWO_LINES: &str = "limit: two lines per key";
 
 pub(crate) trait Contender {
     fn name(&self) -> &str;
-    /// Keys are 0, 1, 2, ...: how many have been inserted?
+    /// Returns the number of keys inserted so far. Keys are 0, 1, 2, ...
     fn keys_inserted(&self) -> u64;
     fn check_and_insert_batch(&mut self, keys: &[u64], seen: &mut [bool]);
     fn check_and_insert_strings(&mut self, strings: &[[u8; 24]], seen: &mut [bool]);
     fn contains(&self, key: u64) -> bool;
-    /// `contains`, one key after the other.
+    /// Calls `contains` for one key after the other; returns how many are reported.
     fn count_contained(&self, keys: &[u64]) -> usize;
     /// Bytes on the heap.
     fn memory_bytes(&self) -> u64;
-    /// Called before so many keys are inserted, for filters that cannot forget.
+    /// Called before this many keys are inserted, for filters that cannot forget.
     fn make_room(&mut self, _keys: u64) {}
-    /// The physical limit answers nothing.
+    /// Returns false if the answers mean nothing, as for the physical limit.
     fn answers(&self) -> bool {
         true
     }
 }
 
-/// The contenders whose name contains `only`, in their steady state, for a rate of 1e-3.
+/// Returns the contenders whose name contains `only`, and the reference, in their steady state, for a rate of
+/// 1e-3.
 pub(crate) fn contenders(window: u64, only: &str) -> Vec<Box<dyn Contender>> {
     let promised = Filter::builder().window(window).false_positive_rate(1e-3);
     let rows =
@@ -61,7 +62,7 @@ pub(crate) fn contenders(window: u64, only: &str) -> Vec<Box<dyn Contender>> {
     for (name, builder) in ours {
         makers.push((name, Box::new(move || Box::new(Ours::new(name, &builder, window)))));
     }
-    // Both ways of using a static filter: asking, then inserting; and inserting, which answers too.
+    // The two ways to use a static filter: query, then insert; or only insert, which returns an answer too.
     for (name, asks_first) in [("fastbloom", true), ("fastbloom, insert alone", false)] {
         makers.push((
             name,
@@ -80,7 +81,7 @@ pub(crate) fn contenders(window: u64, only: &str) -> Vec<Box<dyn Contender>> {
             }),
         ));
     }
-    // They take gigabytes for larger windows.
+    // Exact windows take gigabytes if they are larger.
     if window <= 1_000_000 {
         makers.push((ExactSet::NAME, Box::new(move || Box::new(ExactSet::new(window)))));
         makers.push((ExactMap::NAME, Box::new(move || Box::new(ExactMap::new(window)))));

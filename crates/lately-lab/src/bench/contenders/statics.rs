@@ -1,4 +1,4 @@
-//! Filters that forget nothing.
+//! Filters that never forget.
 
 use fastbloom::BloomFilter;
 use xxhash_rust::xxh3::xxh3_64;
@@ -7,7 +7,7 @@ use super::{Contender, hash};
 
 /// A filter of hashes.
 pub(super) trait Hashed {
-    /// Whether it was there.
+    /// Inserts a hash; returns true if the filter already contained it.
     fn insert(&mut self, hash: u64) -> bool;
     fn contains(&self, hash: u64) -> bool;
     fn clear(&mut self);
@@ -54,12 +54,12 @@ impl Hashed for Split {
     }
 }
 
-/// A static filter as a contender: between three quarters full and full, of what it was made for.
+/// A static filter as a contender. It holds between three quarters and all of the items it was made for.
 pub(super) struct Static<H> {
     name: &'static str,
     filter: H,
     window: u64,
-    /// Whether a check-and-insert asks before it inserts, or takes the insert's own answer.
+    /// If true, a check-and-insert queries before it inserts; if false, it takes the answer of the insert.
     asks_first: bool,
     inserted: u64,
     held: u64,
