@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Builds the tests of the workspace and runs the test programs side by side, one per core; `cargo test` runs them one by one.
+
+    tests/rust.py [arguments of the test programs, for example --include-ignored]
+
+Prints what each program prints when it ends, and at the end the slowest ones with their seconds.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+
+BUILD = ["cargo", "test", "--workspace", "--all-features", "--locked", "--no-run"]
+# These take longest; whatever begins last should be short.
+FIRST = ["promise_rate", "properties", "shared", "promise_slack", "state"]
+
+
+def programs():
+    """The test programs: name, path, and the package's directory, where cargo runs them."""
+    command = [*BUILD, "--message-format", "json-render-diagnostics"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as build:
+        messages = [json.loads(line) for line in build.stdout]
+    if build.returncode != 0:
+        sys.exit(build.returncode)
+    found = [
+        (message["target"]["name"], message["executable"], Path(message["manifest_path"]).parent)
+        for message in messages
+        if message.get("executable") and message.get("profile", {}).get("test")
+    ]
+    return sorted(found, key=lambda program: FIRST.index(program[0]) if program[0] in FIRST else len(FIRST))
+
+
+def run(name, path, directory):
+    start = time.monotonic()
+    environment = os.environ | {"CARGO_MANIFEST_DIR": str(directory)}
+    # Each has a core to itself, so its tests run one by one, and short programs do not wait for long ones.
+    done = subprocess.run(
+        [path, *sys.argv[1:]], cwd=directory, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    return f"{directory.name} {name}", done.returncode, done.stdout, time.monotonic() - start
+
+
+def main():
+    seconds, failed = {}, []
+    with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
+        for ended in as_completed([pool.submit(run, *program) for program in programs()]):
+            name, status, output, took = ended.result()
+            print(f"\n-- {name} ({took:.0f} s)\n{output}", end="", flush=True)
+            seconds[name] = took
+            if status != 0:
+                failed.append(name)
+    slowest = sorted(seconds, key=seconds.get, reverse=True)[:8]
+    print("\nslowest: " + ", ".join(f"{name} {seconds[name]:.0f} s" for name in slowest))
+    if failed:
+        sys.exit("failed: " + ", ".join(sorted(failed)))
+
+
+main()
