@@ -16,7 +16,7 @@ from pathlib import Path
 
 BUILD = ["cargo", "test", "--workspace", "--all-features", "--locked", "--no-run"]
 # These take longest; whatever begins last should be short.
-FIRST = ["promise_rate", "properties", "shared", "promise_slack", "state"]
+FIRST = ["promise_rate", "planner", "shared", "promise_slack"]
 
 
 def programs():
@@ -37,7 +37,6 @@ def programs():
 def run(name, path, directory):
     start = time.monotonic()
     environment = os.environ | {"CARGO_MANIFEST_DIR": str(directory)}
-    # Each has a core to itself, so its tests run one by one, and short programs do not wait for long ones.
     done = subprocess.run(
         [path, *sys.argv[1:]], cwd=directory, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )

@@ -16,6 +16,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = ROOT / "target" / os.environ.get("LATELY_PROFILE", "release")
 MODULE = BUILD / "liblately_redis.so"
 LATELY = BUILD / "lately"
+# Up to nine processes: 0 for the first or only one.
+WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 # Other versions: LATELY_REDIS and LATELY_VALKEY say where.
 BINARIES = {
     "redis": os.environ.get("LATELY_REDIS") or shutil.which("redis-server"),
@@ -27,7 +29,8 @@ BINARIES = {
 def free_port():
     """One that nobody has, nor the one 10 000 above it, which nodes of a cluster use too; below those of clients."""
     while True:
-        port = random.randrange(20_000, 22_700)
+        # Processes that run tests side by side (`-n`) have ports of their own.
+        port = random.randrange(20_000 + 300 * WORKER, 20_300 + 300 * WORKER)
         try:
             for number in (port, port + 10_000):
                 with socket.socket() as probe:
