@@ -1,4 +1,4 @@
-"""Real servers for the tests, each on a free port of its own and in a directory of its own."""
+"""Real servers for the tests. Each has its own port and directory."""
 
 import os
 import pathlib
@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = ROOT / "target" / os.environ.get("LATELY_PROFILE", "release")
 MODULE = BUILD / "liblately_redis.so"
 LATELY = BUILD / "lately"
-# Other versions: LATELY_REDIS and LATELY_VALKEY say where.
+# To test other versions, set LATELY_REDIS and LATELY_VALKEY to the paths of their servers.
 BINARIES = {
     "redis": os.environ.get("LATELY_REDIS") or shutil.which("redis-server"),
     "valkey": os.environ.get("LATELY_VALKEY")
@@ -25,7 +25,8 @@ BINARIES = {
 
 
 def free_port():
-    """One that nobody has, nor the one 10 000 above it, which nodes of a cluster use too; below those of clients."""
+    """Returns a free port below the range for outgoing connections. The port 10 000 above it is free too: cluster
+    nodes use both."""
     while True:
         port = random.randrange(20_000, 22_700)
         try:
@@ -38,7 +39,7 @@ def free_port():
 
 
 class Server:
-    """A server of one kind that is started, stopped, killed and started again."""
+    """A server of one kind, which tests can start, stop, kill and restart."""
 
     def __init__(self, kind, directory, *options):
         self.kind = kind
@@ -115,7 +116,7 @@ def shared_server(kind, tmp_path_factory):
 
 @pytest.fixture
 def server(shared_server):
-    """A server that has nothing stored; shared by the tests that leave it running as it is."""
+    """An empty server. Tests share it, so they must not stop or reconfigure it."""
     shared_server.client.execute_command("FLUSHALL", "SYNC")
     return shared_server
 
@@ -127,7 +128,7 @@ def client(server):
 
 @pytest.fixture
 def servers(kind, tmp_path):
-    """Makes servers of the kind that is tested, or of another."""
+    """Starts servers of the kind under test, or of another."""
     made = []
 
     def make(*options, of=None, name=None):
@@ -143,10 +144,10 @@ def servers(kind, tmp_path):
 
 
 def eventually(condition, seconds=30):
-    """Waits until a condition holds; how long that takes is the machine's affair."""
+    """Waits until `condition` returns a true value, and returns it. Fails after `seconds`."""
     deadline = time.monotonic() + seconds
     while not (result := condition()):
-        assert time.monotonic() < deadline, "did not happen"
+        assert time.monotonic() < deadline, f"the condition did not hold within {seconds} s"
         time.sleep(0.02)
     return result
 
@@ -156,7 +157,7 @@ def info(client, key):
 
 
 def named(reply):
-    """A reply of names and values, in either version of the protocol, as a dictionary."""
+    """Converts a reply of names and values, in either version of the protocol, to a dictionary."""
     pairs = reply.items() if isinstance(reply, dict) else zip(reply[::2], reply[1::2])
     return {name.decode(): value for name, value in pairs}
 
