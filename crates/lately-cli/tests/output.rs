@@ -220,7 +220,7 @@ fn an_unwritable_standard_error_does_not_change_the_exit_code() {
 
 #[test]
 fn a_failed_summary_does_not_hide_another_failure() {
-    // Nobody reads the counts; a closed pipe alone would not be a failure.
+    // The reader of the counts is gone; a closed pipe alone would not be a failure.
     let directory = Directory::new("hidden");
     let input = directory.file("input", "a\n");
     let (_, closed) = std::io::pipe().unwrap();
