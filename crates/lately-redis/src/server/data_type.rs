@@ -213,7 +213,8 @@ impl Digest {
 }
 
 unsafe extern "C" fn digest(digest: *mut raw::Digest, filter: *mut c_void) {
-    // SAFETY: as above; afterwards the digest of this value ends.
+    // SAFETY: the server passes a live value of our type and does not change or free it during this call.
+    // Afterwards the digest of this value ends.
     unsafe {
         guarded(|| data_type::digest(value(filter), &mut Digest(digest)));
         api!(DigestEndSequence(digest));
