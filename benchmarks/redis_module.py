@@ -41,8 +41,8 @@ def cpu_seconds(server):
 
 
 def run(server, requests, *command):
-    """Returns the requests per second, the 99.9th percentile of a client's waiting time in milliseconds, and the server's
-    CPU time per request in microseconds, which does not depend on other work on the machine."""
+    """Returns the requests per second, the 99.9th percentile of a client's waiting time in milliseconds, and the
+    server's CPU time per request in microseconds, which does not depend on other work on the machine."""
     before = cpu_seconds(server)
     output = subprocess.run(
         ["redis-benchmark", "-p", str(server.port), "-n", str(requests), "-c", str(CONNECTIONS), "-P", str(PIPELINE),
@@ -54,8 +54,8 @@ def run(server, requests, *command):
 
 
 def race(server):
-    """The commands take turns in each round, so that other work on the machine affects all equally. The filters are rows
-    with a window of a million: 4 MiB."""
+    """The commands take turns in each round, so that other work on the machine affects all equally. The filters are
+    rows with a window of a million: 4 MiB."""
     client = server.client
     client.execute_command("APBF.RESERVE", "f", 0.001, 1_000_000)
     client.execute_command("APBF.RESERVE", "t", 0.001, 1_000_000, "SPAN", 3_600_000)

@@ -1,10 +1,11 @@
 //! Follows lines on standard input and prints each different line at most once per ten minutes.
 //!
 //! Run it: `tail -F app.log | cargo run -p lately-examples --bin log_follower`.
-//! It prints a new line immediately, and then swallows equal lines for ten to twelve minutes: the filter forgets in steps.
+//! It prints a new line immediately, and then swallows equal lines for ten to twelve minutes: the filter
+//! forgets in steps.
 //!
-//! Two optional arguments, `SECONDS` and `FIELDS`: the span instead of 600 seconds, and the number of leading fields to
-//! ignore. With `-- 600 2`, lines that start with a date and a time are compared without them.
+//! Two optional arguments, `SECONDS` and `FIELDS`: the span instead of 600 seconds, and the number of leading
+//! fields to ignore. With `-- 600 2`, lines that start with a date and a time are compared without them.
 
 use std::env;
 use std::io::{BufRead as _, ErrorKind, Write as _, stdin, stdout};
@@ -21,19 +22,19 @@ fn main() -> Result<()> {
     let fields = arguments.next().as_deref().unwrap_or("0").parse().context("FIELDS must be 0 to 255")?;
     let span = Duration::try_from_secs_f64(seconds).context("SECONDS is out of range")?;
 
-    // A false positive swallows a new line: at most one in a million. If more different lines arrive than expected,
-    // this rate rises, but still no line is printed twice.
+    // A false positive swallows a new line: at most one in a million. If more different lines arrive than
+    // expected, this rate rises, but still no line is printed twice.
     let mut seen =
         Filter::builder().time_window(span, DIFFERENT_LINES_PER_SPAN).false_positive_rate(1e-6).build()?;
 
-    // The filter lives only as long as this process, so a clock that nobody can set is best.
+    // The filter lives only as long as this process, so the best clock is one that cannot be set.
     let clock = Instant::now();
     let mut output = stdout().lock();
     for line in stdin().lock().split(b'\n') {
         let mut line = line?;
         seen.advance_to(clock.elapsed().as_millis() as u64);
-        // Only printed lines count. With `check_and_insert`, every sighting would start the ten minutes again, and a
-        // line that keeps coming would be printed only once.
+        // Only printed lines count. With `check_and_insert`, every sighting would start the ten minutes
+        // again, and a line that keeps coming would be printed only once.
         if seen.check_or_insert(without_fields(&line, fields)) {
             continue;
         }

@@ -27,17 +27,18 @@ fn main() -> Result<()> {
             new += 1;
         }
     }
-    // Write the results first, then save the filter. A crash in between leaves the old file, and the next run repeats
-    // this one. In the opposite order, a crash would lose results. If a power cut must not lose them either, sync them
-    // to disk here. On a stream that never ends, do all this every few seconds.
+    // Write the results first, then save the filter. A crash in between leaves the old file, and the next run
+    // repeats this one. In the opposite order, a crash would lose results. If a power cut must not lose them
+    // either, sync them to disk here. On a stream that never ends, do all this every few seconds.
     output.flush()?;
     seen.save(&path)?;
     writeln!(output, "{new} new, {known} known")?;
     Ok(())
 }
 
-/// Loads the filter, or builds one if the file does not exist. Fails if the file exists but cannot be loaded: an empty
-/// filter would let every record through again, and saving it would replace a file that may still be repaired.
+/// Loads the filter, or builds one if the file does not exist. Fails if the file exists but cannot be loaded:
+/// an empty filter would let every record through again, and saving it would replace a file that may still be
+/// repaired.
 fn load_or_build(path: &Path) -> Result<Filter> {
     match Filter::load(path) {
         // It keeps the window and the rate it was built with. Changing the numbers below does not change it.

@@ -1,8 +1,8 @@
 //! Several threads share one filter without a lock around it, and each order is new to exactly one of them.
 //!
 //! Run it: `cargo run -p lately-examples --bin threads`.
-//! All four workers get all orders at the same time, as from a queue that delivers more than once. It prints how many
-//! orders each worker was the first to see, and that no order was new twice or never.
+//! All four workers get all orders at the same time, as from a queue that delivers more than once. It prints
+//! how many orders each worker was the first to see, and that no order was new twice or never.
 
 use std::io::{Write as _, stdout};
 use std::sync::{Barrier, mpsc};
@@ -19,8 +19,8 @@ fn main() -> Result<()> {
         .window((WORKERS * ORDERS) as u64)
         // After a false positive, an order would be new to no worker at all.
         .false_positive_rate(1e-9)
-        // Rows promise one winner: if threads check the same new item at the same time, exactly one of them is told
-        // that it is new. In the other layouts, several may be.
+        // Rows promise one winner: if threads check the same new item at the same time, exactly one of them
+        // is told that it is new. In the other layouts, several may be.
         .layout(Layout::Rows)
         .build_shared()?;
 
@@ -38,7 +38,7 @@ fn main() -> Result<()> {
                     // `webhook_consumer.rs` does.
                     let seen_before = seen.check_or_insert(format!("order-{order}"));
                     if !seen_before && new_orders.send((worker, order)).is_err() {
-                        return; // nobody receives results any more
+                        return; // results are no longer received
                     }
                 }
             });

@@ -2,11 +2,12 @@
 //!
 //! Run it: `cargo run -p lately-examples --bin webhook_consumer -- 127.0.0.1:8080 orders.jsonl`.
 //! Deliver an event: `curl -i -H 'X-Event-Id: evt_1' -d '{"order":17}' http://127.0.0.1:8080`.
-//! It appends the event to the file and prints `handled "evt_1"`. Deliver it again, and it prints `known "evt_1"`.
-//! The answer is 200 both times. If an event cannot be handled, the answer is 500, so that its sender tries again.
+//! It appends the event to the file and prints `handled "evt_1"`. Deliver it again, and it prints
+//! `known "evt_1"`. The answer is 200 both times. If an event cannot be handled, the answer is 500, so that
+//! its sender tries again.
 //!
-//! The filter is in memory only: events delivered again after a restart are handled again. `restart.rs` shows how to
-//! save a filter. Check the sender's signature before you trust an event id.
+//! The filter is in memory only: events delivered again after a restart are handled again. `restart.rs` shows
+//! how to save a filter. Check the sender's signature before you trust an event id.
 
 use std::fs::OpenOptions;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _, stdout};
@@ -76,8 +77,9 @@ impl Consumer {
         if self.seen.contains(id) {
             return Ok(false);
         }
-        // Remember the id only after its work has succeeded: a crash in between repeats the work when the sender tries
-        // again. `check_or_insert` would be one call, but it remembers first, and a crash would lose the event.
+        // Remember the id only after its work has succeeded: a crash in between repeats the work when the
+        // sender tries again. `check_or_insert` would be one call, but it remembers first, and a crash would
+        // lose the event.
         self.handle(body)?;
         self.seen.insert(id);
         Ok(true)

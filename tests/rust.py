@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Builds the tests of the workspace and runs the test programs side by side, one per core; `cargo test` runs them one by one.
+"""Builds the tests of the workspace and runs the test programs in parallel, one per core. `cargo test` would
+run them one after the other.
 
     tests/rust.py [arguments of the test programs, for example --include-ignored]
 
-Prints what each program prints when it ends, and at the end the slowest ones with their seconds.
+Prints the output of each program when it ends, and finally the slowest programs with their times.
 """
 
 import json
@@ -15,12 +16,12 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 BUILD = ["cargo", "test", "--workspace", "--all-features", "--locked", "--no-run"]
-# These take longest; whatever begins last should be short.
+# The slowest programs start first, so that the last ones to start are short.
 FIRST = ["promise_rate", "planner", "shared", "promise_slack"]
 
 
 def programs():
-    """The test programs: name, path, and the package's directory, where cargo runs them."""
+    """Returns the name, path and package directory of each test program. Cargo runs it in that directory."""
     command = [*BUILD, "--message-format", "json-render-diagnostics"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as build:
         messages = [json.loads(line) for line in build.stdout]

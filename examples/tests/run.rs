@@ -126,13 +126,13 @@ impl Delivery {
 }
 
 #[test]
-fn webhook_consumer_handles_an_event_that_is_delivered_twice_once() {
+fn webhook_consumer_handles_an_event_once_if_it_is_delivered_twice() {
     let orders = empty_directory("delivered_twice").join("orders.jsonl");
     let mut consumer = Consumer::start(&orders);
     let report = |what: &str| (200, what.to_string());
     assert_eq!(consumer.send(&event("evt_1", r#"{"order":17}"#)), report(r#"handled "evt_1""#));
     assert_eq!(consumer.send(&event("evt_1", r#"{"order":17}"#)), report(r#"known "evt_1""#));
-    // What counts is the id, and it stands in a header whose name may be written in any case.
+    // Only the id counts. The name of its header may be written in upper or lower case.
     let same_body = event("evt_2", r#"{"order":17}"#).replace("X-Event-Id", "x-event-ID");
     assert_eq!(consumer.send(&same_body), report(r#"handled "evt_2""#));
     assert_eq!(fs::read_to_string(&orders).unwrap(), "{\"order\":17}\n{\"order\":17}\n");
@@ -152,7 +152,7 @@ fn webhook_consumer_handles_two_events_at_the_same_time() {
 }
 
 #[test]
-fn webhook_consumer_handles_an_event_once_that_is_delivered_by_many_connections_at_the_same_time() {
+fn webhook_consumer_handles_an_event_once_if_many_connections_deliver_it_at_the_same_time() {
     const EVENTS: usize = 10;
     const DELIVERIES: usize = 8;
     let orders = empty_directory("same_event").join("orders.jsonl");
@@ -172,7 +172,7 @@ fn webhook_consumer_handles_an_event_once_that_is_delivered_by_many_connections_
 }
 
 #[test]
-fn webhook_consumer_handles_an_event_again_whose_handling_has_failed() {
+fn webhook_consumer_handles_an_event_again_after_a_failure() {
     let directory = empty_directory("failed_handling").join("missing");
     let orders = directory.join("orders.jsonl");
     let mut consumer = Consumer::start(&orders);
@@ -188,7 +188,7 @@ fn webhook_consumer_handles_an_event_again_whose_handling_has_failed() {
 }
 
 #[test]
-fn webhook_consumer_refuses_what_is_not_a_whole_event() {
+fn webhook_consumer_refuses_incomplete_events() {
     let orders = empty_directory("not_an_event").join("orders.jsonl");
     let mut consumer = Consumer::start(&orders);
     let whole = event("evt_1", "order 17");
@@ -236,7 +236,7 @@ fn log_follower_prints_new_lines_immediately_and_repeated_lines_not_at_all() {
 #[test]
 fn log_follower_compares_lines_without_their_first_fields() {
     let lines = ["12:00:00 web1 disk full", "12:00:07 web2 disk full", "12:00:08 web2 disk empty"];
-    // These have no more than two fields, so all of them is compared.
+    // These lines have at most two fields, so they are compared as a whole.
     let short_lines = ["web1 stopped", "web2 stopped", "web2 stopped", "stopped", "stopped", "", ""];
     let input = lines.iter().chain(&short_lines).flat_map(|line| [line, "\n"]).collect::<String>();
     let output = output_of(LOG_FOLLOWER, &["600", "2"], &input);
@@ -270,7 +270,7 @@ fn log_follower_prints_a_line_again_after_the_span() {
 }
 
 #[test]
-fn log_follower_ends_when_nobody_reads_its_output() {
+fn log_follower_ends_when_its_output_is_closed() {
     let mut child = start(LOG_FOLLOWER, &[]);
     drop(child.stdout.take());
     // The input stays open: only the output can end the program.
@@ -300,7 +300,7 @@ fn threads_count_each_order_exactly_once() {
 }
 
 #[test]
-fn restart_knows_what_the_first_run_has_seen() {
+fn restart_knows_the_records_of_the_first_run() {
     let path = empty_directory("second_run").join("seen.lately");
     let path = path.to_str().unwrap();
     assert_eq!(output_of(RESTART, &[path], "order-1\norder-2\n"), "order-1\norder-2\n2 new, 0 known\n");

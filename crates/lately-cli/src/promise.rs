@@ -98,7 +98,7 @@ impl Promise {
     }
 
     /// Returns the requested rate or the default, also with `--max-memory`: a plan that does not fit fails.
-    /// The best rate that fits could be so high that records are lost, which nobody expects.
+    /// The best rate that fits could be so high that records are lost, which would surprise users.
     pub(crate) fn rate(&self) -> f64 {
         self.fp.unwrap_or(DEFAULT_RATE)
     }

@@ -149,7 +149,7 @@ impl Reader {
         // A panic has printed its message; the other thread must not wait for this one forever.
         let result = catch_unwind(AssertUnwindSafe(|| self.read_all()));
         let result = result.unwrap_or_else(|_| Err(Failure::other("reading ended unexpectedly").into()));
-        // Sending fails only if the other thread has ended, and then nobody needs the event.
+        // Sending fails only if the other thread has ended, and then the event is not needed.
         let _ = match result {
             Ok(()) => self.events.send(Event::End),
             Err(Ended::Failed(failure)) => self.events.send(Event::Failed(failure)),

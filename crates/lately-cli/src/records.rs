@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn records_are_the_same_in_whatever_pieces_they_arrive() {
+    fn records_do_not_depend_on_the_pieces_in_which_the_input_arrives() {
         let text = b"a,b\n\n\"x\ny\",1\r\n\"say \"\"hi\n\"\"\",2\n5\" pipe,\"q\"tail\"\n,\"\"\n\"\"\"\n\n\"\n\"open\nto the end";
         let csv = Splitter::Csv(CsvSplitter::new(b','));
         let whole = split(&csv, text, text.len());

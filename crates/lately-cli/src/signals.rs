@@ -20,7 +20,7 @@ pub(crate) fn forward_to(events: Sender<Event>) -> Result<(), Failure> {
                 // begun.
                 let _ = events.send(Event::Stop(signal));
             } else {
-                // The run may be stuck, perhaps in a write to a pipe that nobody reads: this signal has its
+                // The run may be stuck, perhaps in a write to a pipe that is not read: this signal has its
                 // default effect.
                 let _ = signal_hook::low_level::emulate_default_handler(signal);
             }

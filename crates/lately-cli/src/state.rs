@@ -200,7 +200,7 @@ mod tests {
         (directory, state, filter)
     }
 
-    /// Does what a stream does while no records arrive, until no checkpoint is running or due.
+    /// Acts like a stream to which no records arrive, until no checkpoint is running or due.
     fn pass_the_time(state: &mut StateFile, filter: &Filter) -> Result<(), Failure> {
         while let Some(patience) = state.until_checkpoint() {
             std::thread::sleep(patience);

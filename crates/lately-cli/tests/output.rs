@@ -90,7 +90,7 @@ fn a_full_disk_is_reported_and_the_saved_state_stays() {
     assert_eq!(fs::read(&state).unwrap(), before, "records that were not written are not saved as seen");
     let counted = lately(words(&format!("{line} --count {input}"))).stdout(full()).output().unwrap();
     assert_eq!(counted.status.code(), Some(1));
-    assert_eq!(fs::read(&state).unwrap(), before, "nor are records whose counts were not written");
+    assert_eq!(fs::read(&state).unwrap(), before, "records with unwritten counts are not saved as seen");
     assert_eq!(answer(&line, b"saved\nlost\n"), b"lost\n");
     for command in ["plan --window 1000", "metrics --k 3 --l 5", "dedup --window 1000 --count /dev/null"] {
         let output = lately(words(command)).stdout(full()).output().unwrap();
@@ -220,7 +220,7 @@ fn an_unwritable_standard_error_does_not_change_the_exit_code() {
 
 #[test]
 fn a_failed_summary_does_not_hide_another_failure() {
-    // Nobody reads the counts; a closed pipe alone would not be a failure.
+    // The reader of the counts is gone; a closed pipe alone would not be a failure.
     let directory = Directory::new("hidden");
     let input = directory.file("input", "a\n");
     let (_, closed) = std::io::pipe().unwrap();

@@ -228,7 +228,7 @@ fn fifo(directory: &Directory) -> String {
 #[test]
 fn a_second_signal_ends_the_process_at_once() {
     let mut child = spawn(&mut lately(words("dedup --window 1000 --fp 1e-3")));
-    // The input is larger than a pipe holds, and nobody reads the output: the child is stuck in a write.
+    // The input is larger than a pipe holds, and the output is not read: the child is stuck in a write.
     let mut stdin = stdin_of(&mut child);
     let feeder = std::thread::spawn(move || {
         let lines = numbers(0..100_000);
@@ -365,7 +365,7 @@ fn is_sleeping(child: &Child) -> bool {
 fn wait_until(what: &str, mut is_there: impl FnMut() -> bool) {
     let started = Instant::now();
     while !is_there() {
-        assert!(started.elapsed() < Duration::from_secs(60), "waited in vain for {what}");
+        assert!(started.elapsed() < Duration::from_secs(60), "waited more than a minute for {what}");
         std::thread::sleep(Duration::from_millis(1));
     }
 }

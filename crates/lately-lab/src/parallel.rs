@@ -15,7 +15,7 @@ pub(crate) fn in_parallel<'a, T: Sync, R: Send>(jobs: &'a [T], run: impl Fn(&'a 
                     let i = next.fetch_add(1, Ordering::Relaxed);
                     let Some(job) = jobs.get(i) else { return };
                     let result = run(job);
-                    *results[i].lock().expect("nobody else holds this result") = Some(result);
+                    *results[i].lock().expect("no other thread holds this lock") = Some(result);
                 }
             });
         }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `str` | its UTF-8 encoding |
 //! | `bytes`, `bytearray`, `memoryview` | its bytes |
-//! | `int`, or any type with `__index__` | its decimal text: `17` is `"17"`, like a line that the command reads |
+//! | `int`, or any type with `__index__` | its decimal text: `17` is `"17"`, like a line of the command |
 
 use lately::HashFunction;
 use pyo3::exceptions::PyTypeError;

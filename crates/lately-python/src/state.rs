@@ -190,7 +190,7 @@ impl State {
     }
 }
 
-/// This method creates a Python object, so call it attached to the interpreter. It detaches by itself.
+/// This method creates a Python object, so call it attached to the interpreter. It detaches while it works.
 impl State {
     pub(crate) fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         match self {

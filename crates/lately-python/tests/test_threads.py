@@ -71,7 +71,7 @@ def test_no_false_negatives_while_others_write(kind: type[Filter]) -> None:
 
 @pytest.fixture
 def no_forced_switches() -> Iterator[None]:
-    """A thread keeps the GIL until it releases it by itself."""
+    """A thread keeps the GIL until it releases it voluntarily."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(3600)
     yield

@@ -62,8 +62,8 @@ def test_the_system_clock_is_used_until_a_time_is_given(kind: type[Filter]) -> N
     after = time.time_ns() // 1_000_000
     latest = seen.statistics().latest_ms
     assert latest is not None and before <= latest <= after
-    # An idle filter expires; a query is enough. A query within the span must find the item; on a slow machine this one may
-    # come later.
+    # An idle filter expires; a query is enough. A query within the span must find the item; on a slow machine this one
+    # may come later.
     found = "x" in seen
     assert found or time.time_ns() // 1_000_000 - before >= 200
     time.sleep(0.7)

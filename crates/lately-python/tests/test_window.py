@@ -55,7 +55,7 @@ OPERATIONS = st.lists(
 def test_any_operations_against_an_exact_window(
     kind: type[Filter], layout: str, operations: list[tuple[str, list[str]]], window: int
 ) -> None:
-    # At this rate, false positives practically never occur in this test. The slack makes plans for tiny windows possible.
+    # At this rate, false positives practically never occur in this test. Plans for tiny windows need this much slack.
     seen = new(kind, window=window, false_positive_rate=1e-9, max_slack=10, layout=layout)
     exact = ExactWindow.of(seen)
     assert exact.certain >= window
@@ -81,8 +81,8 @@ def test_any_operations_against_an_exact_window(
 
 
 def test_the_rate_is_kept() -> None:
-    """A full filter is queried for a million items that were never added. The rate is that of the plan, within a Chernoff
-    bound that fails once in a million."""
+    """A full filter is queried for a million items that were never added. The rate is that of the plan, within a
+    Chernoff bound that fails once in a million."""
     asked = 1_000_000
     seen = Filter(window=50_000, false_positive_rate=1e-3)
     plan = seen.plan()

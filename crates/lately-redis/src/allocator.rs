@@ -1,7 +1,7 @@
-//! Memory from the server, so that it counts as the server's: in `used_memory`, against `maxmemory`.
+//! Allocates from the server's allocator, so that the memory counts in `used_memory` and against `maxmemory`.
 #![allow(unsafe_code)]
 #![cfg_attr(test, allow(dead_code))] // see `ALLOCATOR`
-#![allow(clippy::cast_ptr_alignment)] // only what is aligned to more than a pointer has one before it
+#![allow(clippy::cast_ptr_alignment)] // the pointers cast here are aligned to more than a pointer
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
@@ -9,9 +9,10 @@ use std::ptr;
 
 use crate::server::raw;
 
-/// What a server's allocator aligns to, whichever it was built with.
+/// The alignment that every allocator a server can be built with guarantees.
 const ALIGNMENT: usize = 16;
-/// From here on a refusal is an answer; the server ends when it is refused less.
+/// Allocations of at least this size return null on failure. The server aborts if a smaller one fails, or a
+/// zeroed one of any size.
 const LARGE: usize = 1 << 20;
 
 struct ServerAllocator;
@@ -22,11 +23,12 @@ struct ServerAllocator;
 static ALLOCATOR: ServerAllocator = ServerAllocator;
 
 thread_local! {
-    /// What this thread has allocated and not freed, as the server counts it.
+    /// Bytes that this thread has allocated minus those it has freed, as the server counts them.
     static HELD: Cell<isize> = const { Cell::new(0) };
 }
 
-/// What the work returns, and how many more bytes of the server's memory are held after it.
+/// Runs `work`. Returns its result, and how many more bytes of the server's memory this thread holds
+/// afterwards; 0 if it holds fewer.
 pub(crate) fn measured<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = HELD.get();
     let result = work();
@@ -34,25 +36,26 @@ pub(crate) fn measured<T>(work: impl FnOnce() -> T) -> (T, usize) {
 }
 
 fn count(bytes: isize) {
-    // A thread that is ending needs no count.
+    // Fails only if the thread is ending, and then the count is not needed.
     let _ = HELD.try_with(|held| held.set(held.get() + bytes));
 }
 
-/// The server's size of what `pointer` points to, its own overhead included.
+/// Returns the size of the block at `pointer`, including the overhead of the server's allocator.
 ///
 /// # Safety
-/// `pointer` comes from the server's allocator.
+/// `pointer` comes from the server's allocator and is not freed.
 unsafe fn size_of_block(pointer: *mut u8) -> isize {
-    // SAFETY: the function was set when the module was loaded, and the pointer is the server's.
+    // SAFETY: the function was found when the module was loaded; the rest is as the caller promises.
     unsafe { raw::MallocSize.get().map_or(0, |size| size(pointer.cast()).cast_signed()) }
 }
 
-/// A block of `size` bytes; null if it is large and refused.
+/// Allocates a block of at least `size` bytes. Returns null on failure if the block is [`LARGE`] and not
+/// zeroed; the server aborts in the other cases.
 ///
 /// # Safety
-/// The module has been loaded.
+/// The server's functions were found; see [`raw`].
 unsafe fn allocate(size: usize, zeroed: bool) -> *mut u8 {
-    // SAFETY: the functions are set when the module is loaded, before anything is allocated.
+    // SAFETY: as the caller promises.
     let block: *mut u8 = unsafe {
         match (raw::TryAlloc.get(), raw::Calloc.get(), raw::Alloc.get()) {
             (_, Some(calloc), _) if zeroed => calloc(1, size).cast(),
@@ -62,14 +65,16 @@ unsafe fn allocate(size: usize, zeroed: bool) -> *mut u8 {
         }
     };
     if !block.is_null() {
-        // SAFETY: the block was just made.
+        // SAFETY: the block was just allocated.
         count(unsafe { size_of_block(block) });
     }
     block
 }
 
+/// Frees a block.
+///
 /// # Safety
-/// `block` comes from [`allocate`] and is not used afterwards.
+/// `block` comes from [`allocate`], is not freed, and is not used afterwards.
 unsafe fn free(block: *mut u8) {
     // SAFETY: as the caller promises.
     unsafe {
@@ -80,15 +85,19 @@ unsafe fn free(block: *mut u8) {
     }
 }
 
-/// Larger alignments than the server's: the block begins earlier, and its address stands before what is handed out.
+/// Returns the size of a block with room for an aligned part. The block's address is stored directly before
+/// the aligned part.
 const fn room_for(layout: Layout) -> usize {
     layout.size() + layout.align() + size_of::<*mut u8>()
 }
 
+/// Allocates memory with an alignment larger than that of the server's allocator.
+///
 /// # Safety
-/// As [`allocate`]; `layout` is aligned to more than [`ALIGNMENT`].
+/// As for [`allocate`]; the alignment of `layout` is larger than [`ALIGNMENT`].
 unsafe fn allocate_aligned(layout: Layout, zeroed: bool) -> *mut u8 {
-    // SAFETY: as the caller promises; the address is written below what is handed out, within the block.
+    // SAFETY: as the caller promises. The block's address is written directly before the aligned part, where
+    // the block has room for it.
     unsafe {
         let block = allocate(room_for(layout), zeroed);
         if block.is_null() {
@@ -101,11 +110,12 @@ unsafe fn allocate_aligned(layout: Layout, zeroed: bool) -> *mut u8 {
     }
 }
 
-// SAFETY: blocks are the server's, at least as long as asked for, and aligned: by the server up to 16 bytes, by
-// `allocate_aligned` beyond that.
+// SAFETY: blocks come from the server's allocator, are at least as long as requested, and aligned: the server
+// aligns up to 16 bytes, and `allocate_aligned` does it for larger alignments.
 unsafe impl GlobalAlloc for ServerAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: nothing is allocated before the module is loaded.
+        // SAFETY: nothing is allocated before the server's functions are found, which is the first step of
+        // loading the module.
         unsafe {
             if layout.align() <= ALIGNMENT {
                 allocate(layout.size(), false)
@@ -127,7 +137,8 @@ unsafe impl GlobalAlloc for ServerAllocator {
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the pointer was handed out for this layout, so before an aligned one stands its block's address.
+        // SAFETY: the pointer was returned for this layout. If `allocate_aligned` returned it, the address of
+        // its block is stored directly before it.
         unsafe {
             let block =
                 if layout.align() <= ALIGNMENT { pointer } else { pointer.cast::<*mut u8>().sub(1).read() };

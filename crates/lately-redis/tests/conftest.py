@@ -1,4 +1,4 @@
-"""Real servers for the tests, each on a free port of its own and in a directory of its own."""
+"""Real servers for the tests. Each has its own port and directory."""
 
 import os
 import pathlib
@@ -16,9 +16,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = ROOT / "target" / os.environ.get("LATELY_PROFILE", "release")
 MODULE = BUILD / "liblately_redis.so"
 LATELY = BUILD / "lately"
+<<<<<<< HEAD
 # Up to nine processes: 0 for the first or only one.
 WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 # Other versions: LATELY_REDIS and LATELY_VALKEY say where.
+=======
+# To test other versions, set LATELY_REDIS and LATELY_VALKEY to the paths of their servers.
+>>>>>>> lang-server
 BINARIES = {
     "redis": os.environ.get("LATELY_REDIS") or shutil.which("redis-server"),
     "valkey": os.environ.get("LATELY_VALKEY")
@@ -27,7 +31,8 @@ BINARIES = {
 
 
 def free_port():
-    """One that nobody has, nor the one 10 000 above it, which nodes of a cluster use too; below those of clients."""
+    """Returns a free port below the range for outgoing connections. The port 10 000 above it is free too: cluster
+    nodes use both."""
     while True:
         # Processes that run tests side by side (`-n`) have ports of their own.
         port = random.randrange(20_000 + 300 * WORKER, 20_300 + 300 * WORKER)
@@ -41,7 +46,7 @@ def free_port():
 
 
 class Server:
-    """A server of one kind that is started, stopped, killed and started again."""
+    """A server of one kind, which tests can start, stop, kill and restart."""
 
     def __init__(self, kind, directory, *options):
         self.kind = kind
@@ -118,7 +123,7 @@ def shared_server(kind, tmp_path_factory):
 
 @pytest.fixture
 def server(shared_server):
-    """A server that has nothing stored; shared by the tests that leave it running as it is."""
+    """An empty server. Tests share it, so they must not stop or reconfigure it."""
     shared_server.client.execute_command("FLUSHALL", "SYNC")
     return shared_server
 
@@ -130,7 +135,7 @@ def client(server):
 
 @pytest.fixture
 def servers(kind, tmp_path):
-    """Makes servers of the kind that is tested, or of another."""
+    """Starts servers of the kind under test, or of another."""
     made = []
 
     def make(*options, of=None, name=None):
@@ -146,10 +151,10 @@ def servers(kind, tmp_path):
 
 
 def eventually(condition, seconds=30):
-    """Waits until a condition holds; how long that takes is the machine's affair."""
+    """Waits until `condition` returns a true value, and returns it. Fails after `seconds`."""
     deadline = time.monotonic() + seconds
     while not (result := condition()):
-        assert time.monotonic() < deadline, "did not happen"
+        assert time.monotonic() < deadline, f"the condition did not hold within {seconds} s"
         time.sleep(0.02)
     return result
 
@@ -159,7 +164,7 @@ def info(client, key):
 
 
 def named(reply):
-    """A reply of names and values, in either version of the protocol, as a dictionary."""
+    """Converts a reply of names and values, in either version of the protocol, to a dictionary."""
     pairs = reply.items() if isinstance(reply, dict) else zip(reply[::2], reply[1::2])
     return {name.decode(): value for name, value in pairs}
 

@@ -13,7 +13,7 @@ def blocks(language):
     return re.findall(rf"```{language}\n(.*?)```", DOCUMENT, re.DOTALL)
 
 
-def test_commands_print_what_the_document_shows(server):
+def test_commands_print_the_replies_that_the_document_shows(server):
     shown = [command for block in blocks("console") for command in re.findall(r"^\$ (.*)\n((?:[^$].*\n)*)", block, re.MULTILINE)]
     assert len(shown) >= 9
     for command, expected in shown:

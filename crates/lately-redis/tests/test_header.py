@@ -1,4 +1,4 @@
-"""`src/server/raw.rs` says what the servers' header says: a C compiler compares every signature, structure and constant."""
+"""A C compiler checks every signature, structure and constant of `src/server/raw.rs` against the servers' header."""
 
 import json
 import re
@@ -10,7 +10,7 @@ import pytest
 from conftest import ROOT
 
 RAW = (ROOT / "crates/lately-redis/src/server/raw.rs").read_text()
-# The header is taken from this crate, which carries it. Nothing of the crate is compiled.
+# The crate that contains the header. It is only downloaded, not compiled.
 CARRIER = "valkey-module"
 MANIFEST = f"""[package]
 name = "header"
@@ -22,7 +22,7 @@ path = "lib.rs"
 {CARRIER} = {{ version = "=0.1.15", default-features = false }}
 [workspace]
 """
-# Not named in the header, where parts of unions have no names.
+# Parts of unions, which have no names in the header.
 UNNAMED = {"BeginSearch", "Keyword", "KeyRange"}
 C_TYPES = {
     "c_char": "char", "c_double": "double", "c_int": "int", "c_long": "long", "c_longlong": "long long",
@@ -31,7 +31,7 @@ C_TYPES = {
 
 
 def c_type(rust):
-    """A type of raw.rs in C. Callbacks and structures have the header's names."""
+    """Converts a type of raw.rs to C. Callbacks and structures have the header's names."""
     rust = rust.strip()
     if optional := re.fullmatch(r"Option<(\w+)>", rust):
         return c_type(optional[1])
@@ -80,7 +80,7 @@ def checks():
         yield f"struct {name} {{ {' '.join(declared(field, kind) for field, kind in fields)} }};"
         for field, _ in fields:
             yield f'_Static_assert(offsetof({theirs}, {field}) == offsetof(struct {name}, {field}), "{name}.{field}");'
-        # Servers read as much of the methods as their version says.
+        # The methods may be shorter than the header's: servers read only the fields of the given version.
         if name != "TypeMethods":
             yield f'_Static_assert(sizeof({theirs}) == sizeof(struct {name}), "{name}");'
 
@@ -109,9 +109,9 @@ def compile_c(header, lines):
     return subprocess.run(command, input=source, capture_output=True, text=True)
 
 
-def test_every_declaration_is_the_headers(header):
+def test_every_declaration_matches_the_header(header):
     lines = list(checks())
-    # Functions, callbacks, constants and structures were all found.
+    # The regular expressions found functions, callbacks, constants and structures.
     for kind, least in (("RedisModule_", 60), ("Func)0", 20), ("REDISMODULE_", 30), ("offsetof", 35)):
         assert sum(kind in line for line in lines) >= least, kind
     compiled = compile_c(header, lines)
@@ -127,5 +127,5 @@ def test_every_declaration_is_the_headers(header):
         '_Static_assert(REDISMODULE_WRITE == (1 << 0), "WRITE");',
     ],
 )
-def test_a_wrong_declaration_is_noticed(header, wrong):
+def test_a_wrong_declaration_is_detected(header, wrong):
     assert "static assertion failed" in compile_c(header, [wrong]).stderr

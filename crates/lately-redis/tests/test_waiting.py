@@ -162,7 +162,8 @@ def test_the_queue_has_a_limit(servers):
     server = servers()
     # One is being planned, 256 wait, and the planner may finish a few before all clients have asked.
     asking = ask(server, [hard(number) for number in range(264)])
-    with pytest.raises(TryAgainError, match="256 other promises wait to be planned, and at most 256 may: send the command again"):
+    full = "256 other promises are waiting to be planned, and the limit is 256: send the command again"
+    with pytest.raises(TryAgainError, match=full):
         asking[-1].answer()
     assert server.client.execute_command("APBF.ADD", "f", "a") == 1, "the default promise is already planned"
     waiting = lambda: server.client.info("clients")["blocked_clients"]
@@ -184,7 +185,7 @@ def test_if_the_planner_thread_cannot_be_started_the_command_fails_and_the_serve
     limits = resource.prlimit(pid, resource.RLIMIT_AS)
     # Leave less memory than the stack of a thread needs.
     resource.prlimit(pid, resource.RLIMIT_AS, (pages * resource.getpagesize() + 1_500_000, limits[1]))
-    with pytest.raises(redis.ResponseError, match="the thread that plans cannot be started .*: allow the server more"):
+    with pytest.raises(redis.ResponseError, match="the planner thread cannot be started .*: allow the server more"):
         server.client.execute_command("APBF.PLAN", 0.003, 12_353)
     resource.prlimit(pid, resource.RLIMIT_AS, limits)
     assert len(server.client.execute_command("APBF.PLAN", 0.003, 12_353)) > 10

@@ -128,7 +128,7 @@ impl Ageing {
     }
 
     /// Moves the clock and returns the starts of the generations to enter, oldest first. Never returns more
-    /// than the ring has segments, because after that many shifts nothing older is left.
+    /// than the ring has segments: after this number of shifts, nothing older is left.
     pub(crate) fn advance_clock(&mut self, now_ms: u64, ring: &Ring) -> impl Iterator<Item = u64> + use<> {
         let left = self.generations_left(now_ms, ring);
         let clock = self.generation_clock(ring);

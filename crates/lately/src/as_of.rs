@@ -21,8 +21,8 @@ pub struct AsOf<'a> {
     filter: &'a Filter,
     /// `None`: the filter's own time.
     now_ms: Option<u64>,
-    /// The number of shifts due until then. Afterwards the segments of that many youngest ages are empty, and
-    /// every other segment is older by that many generations.
+    /// The number of shifts due until then. After n shifts, the segments of the n youngest ages are empty,
+    /// and every other segment is older by n generations.
     shifts: u32,
 }
 

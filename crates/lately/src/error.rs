@@ -115,7 +115,7 @@ pub enum ConfigError {
         /// k + l.
         segments: u32,
     },
-    /// The requested segment belongs to another layout than the requested one.
+    /// The requested segment does not belong to the requested layout.
     #[error(
         "the segment asked for belongs to the layout {segment}, but the layout asked for is {layout}: leave out one of the two"
     )]

@@ -20,7 +20,7 @@ macro_rules! operations {
                 $self.hash_function.hash(item.as_ref())
             }
 
-            /// Inserts an item. It is reported as long as it is in the window: for that many inserts,
+            /// Inserts an item. It is reported as long as it is in the window: for *window* inserts,
             /// including its own, or for the span of a time window.
             #[inline]
             pub fn insert<T: AsRef<[u8]>>($($write)+ $self, item: T) {

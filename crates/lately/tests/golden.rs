@@ -66,7 +66,7 @@ fn slower_instructions_give_the_same_filter() {
             assert!(answers == seen && slow == fast, "{shape}");
             slow.contains_batch(&items, &mut answers);
             assert_eq!(answers, seen_known, "{shape}");
-            // A single operation runs other code than a batch.
+            // A single operation does not run the same code as a batch.
             let mut single = slower.clone();
             assert!(items.iter().map(|item| single.check_and_insert(item)).eq(seen.clone()), "{shape}");
             assert!(single == fast, "{shape}");

@@ -185,7 +185,7 @@ fn a_shift_while_a_batch_waits_for_a_row_loses_nothing() {
 #[test]
 fn a_snapshot_during_an_insert_contains_earlier_items() {
     for segment in [ROWS, SLICES] {
-        // A snapshot reads so many words that more preemptions would take hours.
+        // With more preemptions, the test would take hours, because a snapshot reads many words.
         check_up_to(1, &template(segment, 3), |filter| {
             let copying = spawn(&filter, |filter| filter.snapshot());
             filter.insert_hash(hash(1));

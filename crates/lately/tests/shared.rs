@@ -291,7 +291,7 @@ impl<F: Fn()> AsRef<[u8]> for Delayed<F> {
     }
 }
 
-/// The caller's code may use the same filter: it would wait for ever for a row that the batch holds.
+/// The caller's code may use the same filter: it would wait forever for a row that the batch holds.
 #[test]
 fn a_batch_holds_no_row_while_it_reads_the_bytes_of_items() {
     for shape in shapes_to_stress() {

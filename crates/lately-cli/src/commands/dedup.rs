@@ -152,7 +152,7 @@ impl Dedup {
         }
         let counted = if self.output.count { output::print(&sieve.counts.text()) } else { Ok(()) };
         let saved = match &mut state {
-            // Nor if the counts could not be printed.
+            // It must not be saved either if the counts could not be printed.
             Some(state) if counted.is_ok() => state.save(&sieve.filter, output.durable()),
             _ => Ok(()),
         };

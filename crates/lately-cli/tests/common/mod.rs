@@ -148,11 +148,12 @@ pub struct Event {
     pub ms: u64,
 }
 
-/// Returns true if a key must be reported that was last inserted (inserts, milliseconds) ago.
+/// Returns true if a key that was last inserted (inserts, milliseconds) ago must be reported.
 pub type Certain = dyn Fn(u64, u64) -> bool;
 
 /// Compares the tags (`new`, `seen`) of a stream with an exact window, record by record. Every certain key
-/// must be tagged `seen`. Of the keys that were never inserted, no more may be than `rate` can explain.
+/// must be tagged `seen`. Of the keys that were never inserted, no more may be tagged `seen` than `rate`
+/// explains.
 #[track_caller]
 pub fn judge(events: &[Event], tags: &[&str], refresh_every: bool, certain: &Certain, rate: f64) {
     assert_eq!(events.len(), tags.len());

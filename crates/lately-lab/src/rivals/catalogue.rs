@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_contender_but_the_exact_one_takes_more_memory_than_it_is_given() {
+    fn no_contender_except_the_exact_one_takes_more_memory_than_it_is_given() {
         for contender in CATALOGUE.iter().filter(|contender| contender.family != Exact) {
             for bits in [16, 24, 32, 48] {
                 let budget = Budget { memory_bits: bits * 10_000, window: 10_000 };

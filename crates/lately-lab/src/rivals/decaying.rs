@@ -6,7 +6,7 @@
 //! the number of counters, so it is raced in small windows only.
 //!
 //! Parameters: counters of 16 bits (14 would be enough for 1e4 inserts), because the processor lowers many
-//! 16-bit counters at a time; the best number of hashes for w items in that many counters.
+//! 16-bit counters at a time; the best number of hashes for w items in this number of counters.
 
 use super::bloom::best_hashes;
 use super::pieces::position;

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_is_bounded_whatever_the_filter_held_before() {
+    fn the_rate_is_bounded_for_any_previous_contents() {
         // The source's point: saturating the filter, here from all zeros and from all ones, does not raise
         // the rate.
         for filled in [false, true] {

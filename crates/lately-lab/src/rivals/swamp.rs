@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn more_memory_lowers_the_rate_even_if_no_longer_remainder_fits() {
+    fn more_memory_lowers_the_rate_even_if_longer_remainders_do_not_fit() {
         let fingerprints = |bits_per_item: u64| {
             let window = 10_000;
             let budget = Budget { memory_bits: bits_per_item * window, window };

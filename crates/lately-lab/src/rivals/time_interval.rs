@@ -92,7 +92,7 @@ mod tests {
     };
 
     #[test]
-    fn the_window_is_never_forgotten_and_old_items_are_after_a_few_windows() {
+    fn the_window_is_never_forgotten_and_old_items_are_forgotten_after_a_few_windows() {
         assert_never_forgets_the_window(&mut TimeInterval::new(BUDGET).expect("fits"));
         assert_forgets_after(&mut TimeInterval::new(BUDGET).expect("fits"), 6 * BUDGET.window);
     }

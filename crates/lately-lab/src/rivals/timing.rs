@@ -6,7 +6,7 @@
 //! cells and empties those that have expired, so that none is taken for a young one when the clock wraps.
 //!
 //! The window is exact: no slack, no false negatives. Parameters: cells wide enough for 2w and for "empty";
-//! the best number of hashes for w items in that many cells.
+//! the best number of hashes for w items in this number of cells.
 
 use super::bloom::best_hashes;
 use super::pieces::{Packed, Sweep, bits_for, position};

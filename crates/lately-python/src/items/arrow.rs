@@ -156,7 +156,7 @@ fn buffer(array: &Array, number: usize) -> *const u8 {
     if number >= array.n_buffers as usize || array.buffers.is_null() {
         return std::ptr::null();
     }
-    // SAFETY: the array is live and has that many buffers.
+    // SAFETY: the array is live, and `number` is less than its number of buffers.
     unsafe { *array.buffers.add(number) }.cast()
 }
 
@@ -191,8 +191,8 @@ fn first_null(kind: Kind, array: &Array) -> Option<usize> {
 fn strided(array: Owned<Array>, width: usize) -> PyResult<Strided> {
     let (offset, len) = (array.0.offset as usize, array.0.length as usize);
     let first = required_buffer(&array.0, 1)?.wrapping_add(offset * width);
-    // SAFETY: buffer 1 of an array of fixed-width elements holds the elements one after the other, and nobody
-    // writes to Arrow data.
+    // SAFETY: buffer 1 of an array of fixed-width elements holds the elements one after the other, and Arrow
+    // data never changes.
     Ok(unsafe { Strided::new(first, width.cast_signed(), width, len, array) })
 }
 

@@ -25,8 +25,8 @@ unsafe impl Sync for Strided {}
 
 impl Strided {
     /// # Safety
-    /// As long as `owner` lives, `width` bytes can be read at each of the `len` elements, and nobody writes
-    /// to them during a call.
+    /// As long as `owner` lives, `width` bytes can be read at each of the `len` elements, and they do not
+    /// change during a call.
     pub(super) unsafe fn new(
         first: *const u8,
         stride: isize,

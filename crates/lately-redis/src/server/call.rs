@@ -1,4 +1,4 @@
-//! A command that a client has sent.
+//! Commands: their arguments, and the server functions that a running command calls.
 
 use std::ffi::{CStr, c_int};
 use std::slice;
@@ -15,14 +15,15 @@ pub(crate) trait Command {
     fn run(call: &Call<'_>) -> Result<Reply, Failure>;
 }
 
-/// An argument: any bytes.
+/// An argument of a command: any bytes.
 #[repr(transparent)]
 pub(crate) struct Argument(pub(super) *mut raw::String);
 
 impl AsRef<[u8]> for Argument {
     fn as_ref(&self) -> &[u8] {
         let mut len = 0;
-        // SAFETY: a string of the server's, which lives as long as the call that borrows it; its bytes do not move.
+        // SAFETY: the string is the server's and lives as long as the call that borrows it; its bytes do not
+        // move.
         unsafe {
             let bytes = api!(StringPtrLen(self.0, &raw mut len));
             slice::from_raw_parts(bytes.cast(), len)
@@ -30,7 +31,7 @@ impl AsRef<[u8]> for Argument {
     }
 }
 
-/// A running command: its arguments, and what the server does for it.
+/// A running command: its arguments, and access to the server.
 pub(crate) struct Call<'a> {
     pub(super) ctx: *mut raw::Ctx,
     /// The command's name and its arguments.
@@ -38,61 +39,64 @@ pub(crate) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// All arguments after the name.
+    /// Returns all arguments after the name.
     pub(crate) fn arguments(&self) -> &'a [Argument] {
         self.words.get(1..).unwrap_or_default()
     }
 
-    /// The first argument, which the server knows to be a key, and all after it.
+    /// Returns the first argument, which was declared as the key, and all arguments after it.
     pub(crate) fn key_and_rest(&self) -> Result<(&'a Argument, &'a [Argument]), Failure> {
         self.arguments().split_first().ok_or(Failure::Arity)
     }
 
-    /// The key and exactly `N` arguments.
+    /// Returns the key and the `N` arguments after it. Fails if there are more or fewer.
     pub(crate) fn key_and<const N: usize>(&self) -> Result<(&'a Argument, &'a [Argument; N]), Failure> {
         let (key, rest) = self.key_and_rest()?;
         Ok((key, rest.try_into().map_err(|_| Failure::Arity)?))
     }
 
-    /// Whether a primary or the append-only file sends this, which has happened already, and not a client.
+    /// Returns true if the command was already executed once: it comes from the primary or from the
+    /// append-only file, not from a client.
     pub(crate) fn is_replayed(&self) -> bool {
-        // SAFETY: the context is that of the running command.
+        // SAFETY: the context belongs to the running command.
         let flags = unsafe { api!(GetContextFlags(self.ctx)) };
         flags & (raw::CTX_FLAGS_REPLICATED | raw::CTX_FLAGS_LOADING) != 0
     }
 
-    /// Whether the client can wait for the answer while the server goes on: not within a transaction or a script, whose
-    /// commands come one right after the other, and not where nobody waits for answers.
+    /// Returns true if the client may be blocked until the reply is ready. Returns false inside transactions
+    /// and scripts, whose commands must run one directly after the other, and for replayed commands, which no
+    /// client waits for.
     pub(crate) fn may_wait(&self) -> bool {
         const IN_A_ROW: c_int = raw::CTX_FLAGS_MULTI | raw::CTX_FLAGS_LUA | raw::CTX_FLAGS_DENY_BLOCKING;
-        // SAFETY: the context is that of the running command.
+        // SAFETY: the context belongs to the running command.
         let flags = unsafe { api!(GetContextFlags(self.ctx)) };
         flags & IN_A_ROW == 0 && !self.is_replayed()
     }
 
-    /// Sends the command as it is to replicas and the append-only file.
+    /// Sends the command unchanged to replicas and the append-only file.
     pub(crate) fn replicate_verbatim(&self) {
-        // SAFETY: the context is that of the running command.
+        // SAFETY: the context belongs to the running command.
         unsafe { api!(ReplicateVerbatim(self.ctx)) };
     }
 
-    /// Sends a command with a key and bytes.
+    /// Sends a command with a key and bytes to replicas and the append-only file.
     pub(crate) fn replicate_bytes(&self, command: &CStr, key: &Argument, bytes: &[u8]) {
-        // SAFETY: the format says what follows: a string, and bytes with their length.
+        // SAFETY: the arguments match the format: a string, then bytes and their length.
         unsafe {
             api!(Replicate(self.ctx, command.as_ptr(), c"sb".as_ptr(), key.0, bytes.as_ptr(), bytes.len(),));
         }
     }
 
-    /// Sends a command with a key and items.
+    /// Sends a command with a key and items to replicas and the append-only file.
     pub(crate) fn replicate_items(&self, command: &CStr, key: &Argument, items: &[Argument]) {
-        // SAFETY: the format says what follows: a string, and an array of strings with its length, which is only read.
+        // SAFETY: the arguments match the format: a string, then an array of strings and its length. The
+        // server only reads the array.
         unsafe {
             api!(Replicate(self.ctx, command.as_ptr(), c"sv".as_ptr(), key.0, items.as_ptr(), items.len(),));
         }
     }
 
-    /// Sends a command with a key, a number, a word and items.
+    /// Sends a command with a key, a number, a word and items to replicas and the append-only file.
     pub(crate) fn replicate_items_at(
         &self,
         command: &CStr,
@@ -101,7 +105,8 @@ impl<'a> Call<'a> {
         word: &CStr,
         items: &[Argument],
     ) {
-        // SAFETY: the format says what follows: a string, a number, a C string, and an array of strings with its length.
+        // SAFETY: the arguments match the format: a string, a number, a C string, then an array of strings
+        // and its length.
         unsafe {
             api!(Replicate(
                 self.ctx,
@@ -117,16 +122,17 @@ impl<'a> Call<'a> {
     }
 }
 
-/// What the server calls.
+/// The callback that the server calls for the command `C`.
 pub(super) extern "C" fn execute<C: Command>(
     ctx: *mut raw::Ctx,
     argv: *mut *mut raw::String,
     argc: c_int,
 ) -> c_int {
-    // SAFETY: the server hands over `argc` strings that live as long as the command runs; `Argument` is one of them.
+    // SAFETY: the server passes `argc` pointers to strings that live as long as the command runs, and an
+    // `Argument` is a transparent wrapper of one pointer.
     let words = unsafe { slice::from_raw_parts(argv.cast::<Argument>(), usize::try_from(argc).unwrap_or(0)) };
     let result = guarded(|| C::run(&Call { ctx, words }));
-    let failed = || Err(Failure::new("the module failed at this command; the server's log may say why"));
+    let failed = || Err(Failure::new("internal error in the module: the server's log may say why"));
     match result.unwrap_or_else(failed) {
         Err(Failure::Unplanned(promise)) => {
             if let Err(failure) = super::waiting::run_again_after::<C>(ctx, promise) {

@@ -1,4 +1,4 @@
-//! Configs: what `CONFIG SET` sets.
+//! Configs: the settings that `CONFIG SET` changes.
 
 use std::ffi::{CStr, c_char, c_int, c_longlong, c_void};
 use std::ptr;
@@ -11,13 +11,13 @@ use super::loading::{Loading, Refused, accepted};
 use super::{ERR, OK, api, guarded};
 use crate::failure::Failure;
 
-/// A whole number.
+/// A config that is a whole number.
 pub(crate) struct NumberConfig {
     pub(crate) name: &'static CStr,
     pub(crate) default: i64,
     pub(crate) least: i64,
     pub(crate) most: i64,
-    /// Whether it may be given like `100mb`.
+    /// Whether the value may have a unit, for example `100mb`.
     pub(crate) is_memory: bool,
     value: AtomicI64,
 }
@@ -36,11 +36,11 @@ impl NumberConfig {
     }
 
     extern "C" fn read(_name: *const c_char, config: *mut c_void) -> c_longlong {
-        // SAFETY: what was registered with this function is a config that lives for ever.
+        // SAFETY: the private data registered with this callback is a config of this type, which is static.
         unsafe { &*config.cast::<Self>() }.value.load(Ordering::Relaxed)
     }
 
-    /// The server has checked the limits.
+    /// Sets the value. The server has checked the limits.
     extern "C" fn write(
         _name: *const c_char,
         value: c_longlong,
@@ -53,7 +53,7 @@ impl NumberConfig {
     }
 }
 
-/// One of some words.
+/// A config that is one of several words.
 pub(crate) struct WordConfig {
     name: &'static CStr,
     /// The first is the default.
@@ -66,13 +66,13 @@ impl WordConfig {
         Self { name, words, value: AtomicI32::new(0) }
     }
 
-    /// Which word it is.
+    /// Returns the index of the current word.
     pub(crate) fn get(&self) -> usize {
         self.value.load(Ordering::Relaxed).try_into().unwrap_or(0)
     }
 
     extern "C" fn read(_name: *const c_char, config: *mut c_void) -> c_int {
-        // SAFETY: what was registered with this function is a config that lives for ever.
+        // SAFETY: the private data registered with this callback is a config of this type, which is static.
         unsafe { &*config.cast::<Self>() }.value.load(Ordering::Relaxed)
     }
 
@@ -88,13 +88,13 @@ impl WordConfig {
     }
 }
 
-/// A real number, which the server knows as text.
+/// A config that is a real number. The server treats it as text.
 pub(crate) struct TextConfig {
     name: &'static CStr,
     default: &'static CStr,
     parse: fn(&[u8]) -> Result<f64, Failure>,
     value: AtomicU64,
-    /// The text as it was given: what the server is shown is ours to keep.
+    /// The text that was set. The server does not own the string that `read` returns, so it is kept here.
     text: AtomicPtr<raw::String>,
 }
 
@@ -118,14 +118,14 @@ impl TextConfig {
         self.value.store(value.to_bits(), Ordering::Relaxed);
         let old = self.text.swap(string(text), Ordering::Relaxed);
         if !old.is_null() {
-            // SAFETY: made by `string`; the server is not looking at it while it sets the config.
+            // SAFETY: `string` made it, and the server does not use it while it sets the config.
             unsafe { api!(FreeString(ptr::null_mut(), old)) };
         }
         Ok(())
     }
 
     extern "C" fn read(_name: *const c_char, config: *mut c_void) -> *mut raw::String {
-        // SAFETY: what was registered with this function is a config that lives for ever.
+        // SAFETY: the private data registered with this callback is a config of this type, which is static.
         unsafe { &*config.cast::<Self>() }.text.load(Ordering::Relaxed)
     }
 
@@ -135,33 +135,35 @@ impl TextConfig {
         config: *mut c_void,
         error: *mut *mut raw::String,
     ) -> c_int {
-        // SAFETY: as above, and `error` is where the server wants a message.
+        // SAFETY: as above, and the server allows writing a message to `error`.
         unsafe { answered(|| (*config.cast::<Self>()).set(Argument(value).as_ref()), error) }
     }
 }
 
-/// A string of the server's that is ours.
+/// Creates a server string that the module owns.
 fn string(bytes: &[u8]) -> *mut raw::String {
-    // SAFETY: the server copies the bytes; without a context the string lives until it is freed.
+    // SAFETY: the server copies the bytes. Without a context, the string lives until it is freed.
     unsafe { api!(CreateString(ptr::null_mut(), bytes.as_ptr().cast(), bytes.len())) }
 }
 
+/// Runs `work` and returns the server's status code. Writes the message to `error` if `work` fails.
+///
 /// # Safety
-/// `error` is where the server wants a message; the string is its own then.
+/// The server allows writing a message to `error`, and owns the string afterwards.
 unsafe fn answered(work: impl FnOnce() -> Result<(), Failure>, error: *mut *mut raw::String) -> c_int {
     let failure = match guarded(work) {
         Some(Ok(())) => return OK,
         Some(Err(Failure::Refused(message))) => message,
-        _ => "the module failed".into(),
+        _ => "internal error in the module".into(),
     };
     // SAFETY: as the caller promises.
     unsafe { error.write(string(failure.as_bytes())) };
     ERR
 }
 
-/// After one or more configs were set.
+/// The callback that the server calls after one or more configs were set.
 extern "C" fn apply(_ctx: *mut raw::Ctx, _config: *mut c_void, error: *mut *mut raw::String) -> c_int {
-    // SAFETY: `error` is where the server wants a message.
+    // SAFETY: the server allows writing a message to `error`.
     unsafe { answered(crate::configs::were_set, error) }
 }
 
@@ -172,7 +174,7 @@ fn as_private_data<T>(config: &'static T) -> *mut c_void {
 impl Loading {
     pub(crate) fn number_config(&self, config: &'static NumberConfig) -> Result<(), Refused> {
         let unit = if config.is_memory { raw::CONFIG_MEMORY } else { 0 };
-        // SAFETY: the config lives for ever and is what the functions expect.
+        // SAFETY: the config is static and has the type that the callbacks expect.
         accepted(unsafe {
             api!(RegisterNumericConfig(
                 self.ctx,
@@ -228,9 +230,9 @@ impl Loading {
         })
     }
 
-    /// Takes what the server's configuration file says of the configs registered.
+    /// Applies the server's configuration file to the registered configs.
     pub(crate) fn load_configs(&self) -> Result<(), Refused> {
-        // SAFETY: the context is that of the loading.
+        // SAFETY: the server is loading the module with this context.
         accepted(unsafe { api!(LoadConfigs(self.ctx)) })
     }
 }

@@ -1,4 +1,4 @@
-//! The data type, as the server calls it: every callback ends in `crate::data_type`.
+//! The callbacks of the data type. The work itself is done in `crate::data_type`.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
@@ -13,9 +13,9 @@ use super::{api, guarded};
 use crate::data_type::{self, ENCODING, LoadFailure};
 use crate::value::Value;
 
-/// Exactly nine characters; part of every RDB file.
+/// Must have exactly nine characters. It is written to every RDB file.
 const NAME: &CStr = c"apbf-late";
-/// That of Redis 7.0.
+/// The version of Redis 7.0.
 const METHODS_VERSION: u64 = 4;
 
 static FILTER_TYPE: AtomicPtr<raw::Type> = AtomicPtr::new(ptr::null_mut());
@@ -54,7 +54,7 @@ impl Loading {
 }
 
 /// # Safety
-/// `value` is one of our type, alive, which nobody writes meanwhile.
+/// `value` points to a live value of our type. It is neither changed nor freed while the reference is used.
 unsafe fn value<'a>(value: *const c_void) -> &'a Value {
     // SAFETY: as the caller promises.
     unsafe { &*value.cast::<Value>() }
@@ -64,10 +64,10 @@ fn handed_over(value: Option<Box<Value>>) -> *mut c_void {
     value.map_or(ptr::null_mut(), |value| Box::into_raw(value).cast())
 }
 
-/// An RDB file, or what RESTORE was given, being read.
+/// Reads a value from an RDB file or from the argument of RESTORE.
 pub(crate) struct Loader {
     io: *mut raw::IO,
-    /// What of the newest string has not been handed out.
+    /// The latest string that was loaded; its first `taken` bytes are used.
     piece: LoadedString,
 }
 
@@ -80,7 +80,7 @@ struct LoadedString {
 
 impl Drop for LoadedString {
     fn drop(&mut self) {
-        // SAFETY: from the server's allocator, or null, which is ignored.
+        // SAFETY: the string comes from the server's allocator, or is null, which is ignored.
         unsafe { api!(Free(self.start.cast())) };
     }
 }
@@ -97,14 +97,14 @@ impl Loader {
         self.check().map(|()| number)
     }
 
-    /// The next bytes of the strings that follow each other.
+    /// Fills `bytes` with the next bytes. They may span several strings.
     pub(crate) fn fill(&mut self, mut bytes: &mut [u8]) -> Result<(), LoadFailure> {
         while !bytes.is_empty() {
             if self.piece.taken == self.piece.len {
                 self.next_string()?;
             }
             let count = bytes.len().min(self.piece.len - self.piece.taken);
-            // SAFETY: the string has `len` bytes, of which `taken` were handed out.
+            // SAFETY: the string has `len` bytes, and `taken + count` is at most `len`.
             let piece =
                 unsafe { slice::from_raw_parts(self.piece.start.add(self.piece.taken).cast(), count) };
             let (head, rest) = bytes.split_at_mut(count);
@@ -117,11 +117,11 @@ impl Loader {
 
     fn next_string(&mut self) -> Result<(), LoadFailure> {
         let mut len = 0;
-        // SAFETY: the file is being read; the string is ours to free.
+        // SAFETY: the file is being read. The module owns the string and frees it.
         let start = unsafe { api!(LoadStringBuffer(self.io, &raw mut len)) };
         self.piece = LoadedString { start, len, taken: 0 };
         self.check()?;
-        // An empty one would never end.
+        // With empty strings, `fill` might never end.
         if start.is_null() || len == 0 { Err(LoadFailure::Io) } else { Ok(()) }
     }
 }
@@ -134,10 +134,10 @@ unsafe extern "C" fn rdb_load(io: *mut raw::IO, encoding: c_int) -> *mut c_void 
     let failure = match loaded {
         Some(Ok(value)) => return handed_over(Some(value)),
         Some(Err(failure)) => failure.to_string(),
-        None => "the module failed".into(),
+        None => "internal error in the module".into(),
     };
     let message = CString::new(failure).unwrap_or_default();
-    // SAFETY: the format takes one C string, which is given.
+    // SAFETY: the arguments match the format: one C string.
     unsafe {
         let format = c"a filter cannot be loaded: %s".as_ptr();
         api!(LogIOError(io, c"warning".as_ptr(), format, message.as_ptr()));
@@ -145,7 +145,7 @@ unsafe extern "C" fn rdb_load(io: *mut raw::IO, encoding: c_int) -> *mut c_void 
     ptr::null_mut()
 }
 
-/// An RDB file, or what DUMP gives, being written.
+/// Writes a value to an RDB file or to the reply of DUMP.
 pub(crate) struct Saver(*mut raw::IO);
 
 impl Saver {
@@ -161,28 +161,28 @@ impl Saver {
 }
 
 unsafe extern "C" fn rdb_save(io: *mut raw::IO, filter: *mut c_void) {
-    // SAFETY: the server hands over a value of our type, and waits.
+    // SAFETY: the server passes a live value of our type and does not change or free it during this call.
     guarded(|| data_type::save(unsafe { value(filter) }, &mut Saver(io)));
 }
 
-/// An append-only file that is written anew.
+/// Writes commands to the append-only file while the server rewrites it.
 pub(crate) struct AofWriter {
     io: *mut raw::IO,
     key: Argument,
 }
 
 impl AofWriter {
-    /// A command with the key and bytes.
+    /// Writes a command with the key and bytes.
     pub(crate) fn command(&mut self, name: &CStr, bytes: &[u8]) {
-        // SAFETY: the format says what follows: a string, and bytes with their length.
+        // SAFETY: the arguments match the format: a string, then bytes and their length.
         unsafe {
             api!(EmitAOF(self.io, name.as_ptr(), c"sb".as_ptr(), self.key.0, bytes.as_ptr(), bytes.len(),));
         }
     }
 
-    /// A command with the key, a number and bytes.
+    /// Writes a command with the key, a number and bytes.
     pub(crate) fn command_at(&mut self, name: &CStr, number: u64, bytes: &[u8]) {
-        // SAFETY: the format says what follows: a string, a number, and bytes with their length.
+        // SAFETY: the arguments match the format: a string, a number, then bytes and their length.
         unsafe {
             api!(EmitAOF(
                 self.io,
@@ -198,22 +198,23 @@ impl AofWriter {
 }
 
 unsafe extern "C" fn aof_rewrite(io: *mut raw::IO, key: *mut raw::String, filter: *mut c_void) {
-    // SAFETY: the server hands over a value of our type, and waits.
+    // SAFETY: the server passes a live value of our type and does not change or free it during this call.
     guarded(|| data_type::rewrite(unsafe { value(filter) }, &mut AofWriter { io, key: Argument(key) }));
 }
 
-/// What `DEBUG DIGEST` adds up.
+/// The digest that `DEBUG DIGEST` computes.
 pub(crate) struct Digest(*mut raw::Digest);
 
 impl Digest {
     pub(crate) fn add(&mut self, bytes: &[u8]) {
-        // SAFETY: the digest is being made.
+        // SAFETY: the server is computing the digest.
         unsafe { api!(DigestAddStringBuffer(self.0, bytes.as_ptr().cast(), bytes.len())) };
     }
 }
 
 unsafe extern "C" fn digest(digest: *mut raw::Digest, filter: *mut c_void) {
-    // SAFETY: the server hands over a value of our type, and waits; then the digest of this value ends.
+    // SAFETY: the server passes a live value of our type and does not change or free it during this call.
+    // Afterwards the digest of this value ends.
     unsafe {
         guarded(|| data_type::digest(value(filter), &mut Digest(digest)));
         api!(DigestEndSequence(digest));
@@ -221,7 +222,7 @@ unsafe extern "C" fn digest(digest: *mut raw::Digest, filter: *mut c_void) {
 }
 
 unsafe extern "C" fn mem_usage(filter: *const c_void) -> usize {
-    // SAFETY: the server hands over a value of our type.
+    // SAFETY: as above.
     unsafe { value(filter) }.allocated_bytes()
 }
 
@@ -230,9 +231,9 @@ unsafe extern "C" fn free_effort(_key: *mut raw::String, filter: *const c_void) 
     data_type::free_effort(unsafe { value(filter) })
 }
 
-/// From the server's own thread or, if it is much, from another.
+/// Runs in the server's main thread or, for large values, in a background thread.
 unsafe extern "C" fn free(filter: *mut c_void) {
-    // SAFETY: made by `Box::into_raw`, and the server has no other pointer to it.
+    // SAFETY: `Box::into_raw` made the pointer, and the server does not use it after this call.
     guarded(|| drop(unsafe { Box::from_raw(filter.cast::<Value>()) }));
 }
 
@@ -241,6 +242,6 @@ unsafe extern "C" fn copy(
     _to: *mut raw::String,
     filter: *const c_void,
 ) -> *mut c_void {
-    // SAFETY: the server hands over a value of our type, and waits.
+    // SAFETY: the server passes a live value of our type and does not change or free it during this call.
     handed_over(guarded(|| unsafe { value(filter) }.copy()).flatten())
 }

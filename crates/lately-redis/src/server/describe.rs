@@ -1,17 +1,17 @@
-//! What `COMMAND DOCS` and `COMMAND INFO` say of a command.
+//! Descriptions of commands, for `COMMAND DOCS` and `COMMAND INFO`.
 
 use std::ffi::{CStr, c_int, c_uint};
 use std::ptr;
 
 use super::raw;
 
-/// What a server is told of a command.
+/// The description of a command.
 pub(crate) struct Description {
     pub(super) name: &'static CStr,
     summary: &'static CStr,
     complexity: &'static CStr,
     is_fast: bool,
-    /// What is done to the key, which is the first argument; `None` if there is none.
+    /// How the command uses its key, the first argument; `None` if it has no key.
     pub(super) key: Option<KeyUse>,
     parameters: &'static [Parameter],
 }
@@ -26,12 +26,12 @@ impl Description {
         Self { name, summary, complexity: c"O(1)", is_fast: false, key, parameters }
     }
 
-    /// How its time grows, if it does.
+    /// Sets the time complexity; without it, the complexity is O(1).
     pub(crate) const fn takes(self, complexity: &'static CStr) -> Self {
         Self { complexity, ..self }
     }
 
-    /// It never takes longer than the server's own fast commands.
+    /// Marks the command as fast: it never takes longer than the server's own fast commands.
     pub(crate) const fn fast(self) -> Self {
         Self { is_fast: true, ..self }
     }
@@ -49,7 +49,8 @@ impl Description {
         }
     }
 
-    /// For access control, where modules have a category of their own; the server does not derive the others then.
+    /// Returns the categories for access control, on servers where modules can have their own category. With
+    /// its own category, the module must list the others too: the server does not derive them then.
     pub(super) fn categories(&self) -> &'static CStr {
         match (self.writes(), self.is_fast) {
             (true, true) => c"apbf write fast",
@@ -59,20 +60,20 @@ impl Description {
         }
     }
 
-    /// Words with the name; at least so many if negative.
+    /// Returns the number of words including the name; negative if it is a minimum.
     fn arity(&self) -> c_int {
         let least = 1 + self.parameters.iter().map(Parameter::least_words).sum::<c_int>();
         if self.parameters.iter().all(|parameter| parameter.flags == 0) { least } else { -least }
     }
 }
 
-/// What a command does to its key.
+/// How a command uses its key.
 #[derive(Clone, Copy)]
 pub(crate) enum KeyUse {
     Reads,
-    /// Creates it; fails if there is one.
+    /// Creates the key; fails if it exists.
     Creates,
-    /// Adds to it, and may create it.
+    /// Adds to the key, and may create it.
     Inserts,
 }
 
@@ -86,7 +87,7 @@ impl KeyUse {
     }
 }
 
-/// An argument of a command, as its documentation shows it.
+/// A documented parameter of a command.
 #[derive(Clone, Copy)]
 pub(crate) struct Parameter {
     name: &'static CStr,
@@ -117,7 +118,7 @@ impl Parameter {
         Self::new(name, raw::ARG_TYPE_DOUBLE)
     }
 
-    /// A word that says something by being there.
+    /// An option without a value.
     pub(crate) const fn word(name: &'static CStr, word: &'static CStr) -> Self {
         Self::new(name, raw::ARG_TYPE_PURE_TOKEN).after(word)
     }
@@ -132,7 +133,7 @@ impl Parameter {
         Self { of, ..all }
     }
 
-    /// The word that stands before it.
+    /// Sets the keyword that comes before the value.
     pub(crate) const fn after(self, word: &'static CStr) -> Self {
         Self { token: Some(word), ..self }
     }
@@ -145,7 +146,7 @@ impl Parameter {
         Self { flags: self.flags | flags, ..self }
     }
 
-    /// How many words it takes at least; a group is only ever optional.
+    /// Returns the minimum number of words. Every `all_of` group is optional, so its words do not count.
     fn least_words(&self) -> c_int {
         let is_optional = self.flags & raw::CMD_ARG_OPTIONAL != 0;
         if is_optional { 0 } else { 1 + c_int::from(self.token.is_some()) }
@@ -169,8 +170,8 @@ const NOTHING: raw::CommandArg = raw::CommandArg {
     display_text: ptr::null(),
 };
 
-/// Lists of the server's kind, which end with an empty entry. Inner lists are kept in `kept`, so that pointers to them
-/// stay good.
+/// Converts parameters to the server's list format, which ends with an empty entry. `kept` owns the inner
+/// lists, so that the pointers to them stay valid.
 fn listed(parameters: &[Parameter], kept: &mut Vec<Box<[raw::CommandArg]>>) -> Vec<raw::CommandArg> {
     let mut list: Vec<_> = parameters
         .iter()
@@ -198,7 +199,7 @@ fn listed(parameters: &[Parameter], kept: &mut Vec<Box<[raw::CommandArg]>>) -> V
     list
 }
 
-/// Hands the description of a command over, in the server's terms.
+/// Calls `hand_over` with the description in the server's format. The pointer is valid during this call only.
 pub(super) fn with_info<T>(
     description: &Description,
     hand_over: impl FnOnce(*const raw::CommandInfo) -> T,
@@ -209,7 +210,7 @@ pub(super) fn with_info<T>(
         sizeof_keyspec: size_of::<raw::CommandKeySpec>(),
         sizeof_arg: size_of::<raw::CommandArg>(),
     };
-    // SAFETY: plain numbers and pointers, for which zero is "none".
+    // SAFETY: the structure consists of numbers and raw pointers, for which zero is a valid value ("none").
     let no_key: raw::CommandKeySpec = unsafe { std::mem::zeroed() };
     let first_argument = |key: KeyUse| {
         let mut spec = no_key;

@@ -6,7 +6,7 @@ use super::raw;
 
 use super::{OK, api, guarded};
 
-/// The section while it is being written.
+/// Writes the fields of the section.
 pub(crate) struct Section(*mut raw::InfoCtx);
 
 impl Section {
@@ -18,7 +18,7 @@ impl Section {
 
 pub(super) extern "C" fn write(ctx: *mut raw::InfoCtx, _for_crash_report: c_int) {
     guarded(|| {
-        // SAFETY: the context is that of the running INFO.
+        // SAFETY: the context belongs to the running INFO.
         let wanted = unsafe { api!(InfoAddSection(ctx, c"".as_ptr())) };
         if wanted == OK {
             crate::info::write(&Section(ctx));

@@ -1,4 +1,4 @@
-//! A key that a command looks into or writes.
+//! Keys that a command reads or writes.
 
 use std::ffi::{CStr, c_int};
 use std::ptr::NonNull;
@@ -15,13 +15,14 @@ struct Open(*mut raw::Key);
 
 impl Open {
     fn new(call: &Call<'_>, name: &Argument, mode: c_int) -> Self {
-        // SAFETY: context and name are those of the running command.
+        // SAFETY: context and name belong to the running command.
         Self(unsafe { api!(OpenKey(call.ctx, name.0, mode)) })
     }
 
-    /// What is stored: `None` if nothing is.
+    /// Returns the stored value; `None` if the key does not exist.
     fn value(&self) -> Result<Option<NonNull<Value>>, Failure> {
-        // SAFETY: the key is open (or null, for which both functions say "empty"); a value of our type is a `Value`.
+        // SAFETY: the key is open, or null, which both functions treat as empty. A value of our type is a
+        // `Value`.
         unsafe {
             if api!(KeyType(self.0)) == raw::KEYTYPE_EMPTY {
                 return Ok(None);
@@ -36,7 +37,7 @@ impl Open {
 
 impl Drop for Open {
     fn drop(&mut self) {
-        // SAFETY: opened by `new`, and not used afterwards. Null is ignored.
+        // SAFETY: `new` opened the key, and it is not used afterwards. Null is ignored.
         unsafe { api!(CloseKey(self.0)) };
     }
 }
@@ -71,14 +72,15 @@ pub(crate) struct Key<'a> {
 
 impl Key<'_> {
     pub(crate) fn value(&mut self) -> Result<Option<&mut Value>, Failure> {
-        // SAFETY: as for reading, and nobody else has the key.
+        // SAFETY: as for reading, and no other code uses the value while this key is borrowed.
         Ok(self.open.value()?.map(|mut value| unsafe { value.as_mut() }))
     }
 
-    /// Stores a value where nothing is.
+    /// Stores a value in a key that does not exist.
     pub(crate) fn set(&mut self, value: Box<Value>) -> Result<&mut Value, Failure> {
         let value = Box::into_raw(value);
-        // SAFETY: the key is open for writing; the value is the server's from now on, or ours again if it is refused.
+        // SAFETY: the key is open for writing. The server owns the value from now on; if it refuses the
+        // value, the module still owns it and drops it.
         unsafe {
             let stored = api!(ModuleTypeSetValue(self.open.0, data_type::filter_type(), value.cast()));
             if stored == OK {
@@ -89,9 +91,9 @@ impl Key<'_> {
         Err(Failure::new("the server did not store the key"))
     }
 
-    /// Tells those who watch the key, and those who listen, that it has changed.
+    /// Notifies clients that watch the key, and subscribers to keyspace events, that it has changed.
     pub(crate) fn has_changed(&self, event: &CStr) {
-        // SAFETY: context and name are those of the running command.
+        // SAFETY: context and name belong to the running command.
         unsafe {
             api!(SignalModifiedKey(self.call.ctx, self.name.0));
             api!(NotifyKeyspaceEvent(self.call.ctx, raw::NOTIFY_MODULE, event.as_ptr(), self.name.0,));

@@ -1,4 +1,4 @@
-//! The moment at which the server loads the module.
+//! Loading of the module by the server.
 
 use std::ffi::{CStr, CString, c_int};
 
@@ -7,48 +7,49 @@ use super::raw;
 use super::call::{Command, execute};
 use super::{ERR, OK, api, describe, guarded, info};
 
-/// Of the module, and the beginning of its configs' names.
+/// Name of the module, and prefix of its configs.
 const NAME: &CStr = c"apbf";
-/// Of commands, for access control.
+/// Category of the commands, for access control.
 const CATEGORY: &CStr = c"apbf";
 const VERSION: c_int = 1;
-/// Valkey's newer way of moving slots sends what a type's append-only commands are, which is all that we need.
+/// Declares support for Valkey's atomic slot migration. It sends the commands that `aof_rewrite` writes, so
+/// the module needs no other code for it.
 const HANDLE_ATOMIC_SLOT_MIGRATION: c_int = 1 << 5;
 
-/// The server will not have it.
+/// The server refused to load or register something.
 #[derive(Debug)]
 pub(crate) struct Refused;
 
 /// The server while it loads the module.
 pub(crate) struct Loading {
     pub(super) ctx: *mut raw::Ctx,
-    /// Redis 7.0 has no categories of modules' own.
+    /// False on Redis 7.0, where modules cannot add categories.
     has_category: bool,
 }
 
-/// Turns the server's answer into ours.
+/// Converts the server's status code to a `Result`.
 pub(super) fn accepted(status: c_int) -> Result<(), Refused> {
     if status == OK { Ok(()) } else { Err(Refused) }
 }
 
 impl Loading {
     fn new(ctx: *mut raw::Ctx) -> Self {
-        // SAFETY: the context is that of the loading; the function is younger than Redis 7.0.
+        // SAFETY: the server is loading the module with this context. Redis 7.0 lacks this function.
         let added = unsafe { raw::AddACLCategory.get().map(|add| add(ctx, CATEGORY.as_ptr())) };
         let options = raw::OPTIONS_HANDLE_IO_ERRORS
             | raw::OPTION_NO_IMPLICIT_SIGNAL_MODIFIED
             | raw::OPTIONS_HANDLE_REPL_ASYNC_LOAD;
-        // SAFETY: as above. Options that a server does not know it ignores.
+        // SAFETY: as above. The server ignores options that it does not know.
         unsafe {
             api!(SetModuleOptions(ctx, options | HANDLE_ATOMIC_SLOT_MIGRATION));
         };
         Self { ctx, has_category: added == Some(OK) }
     }
 
-    /// A line in the server's log.
+    /// Writes a warning to the server's log.
     pub(crate) fn warn(&self, message: &str) {
         let message = CString::new(message).unwrap_or_default();
-        // SAFETY: the format takes one C string, which is given.
+        // SAFETY: the arguments match the format: one C string.
         unsafe {
             api!(Log(self.ctx, c"warning".as_ptr(), c"%s".as_ptr(), message.as_ptr()));
         }
@@ -58,7 +59,7 @@ impl Loading {
         let description = &C::DESCRIPTION;
         let (name, flags) = (description.name.as_ptr(), description.flags().as_ptr());
         let key = c_int::from(description.key.is_some());
-        // SAFETY: names and flags live for ever; the server copies what it is told about the command.
+        // SAFETY: names and flags are static, and the server copies the description.
         unsafe {
             accepted(api!(CreateCommand(self.ctx, name, Some(execute::<C>), flags, key, key, key)))?;
             let command = api!(GetCommand(self.ctx, name));
@@ -70,19 +71,19 @@ impl Loading {
         Ok(())
     }
 
-    /// Adds the section of `INFO`.
+    /// Registers the section of `INFO`.
     pub(crate) fn info_section(&self) -> Result<(), Refused> {
-        // SAFETY: the context is that of the loading.
+        // SAFETY: the server is loading the module with this context.
         accepted(unsafe { api!(RegisterInfoFunc(self.ctx, Some(info::write))) })
     }
 }
 
-/// What the server calls first.
+/// The entry point: the server calls it to load the module.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case)]
 extern "C" fn RedisModule_OnLoad(ctx: *mut raw::Ctx, _argv: *mut *mut raw::String, argc: c_int) -> c_int {
-    // Nothing may be allocated before this: it finds the server's allocator.
-    // SAFETY: the context is the one that the server loads the module with; the name lives for ever.
+    // Nothing may be allocated before `find_functions`, which finds the server's allocator.
+    // SAFETY: the server is loading the module with this context; the name is static.
     unsafe {
         if let Err(missing) = raw::find_functions(ctx) {
             if let Some(log) = raw::Log.get() {

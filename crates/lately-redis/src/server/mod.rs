@@ -1,4 +1,4 @@
-//! The server, in safe words: every call of its C API is in this directory.
+//! A safe interface to the server: every call of its C API is in this directory.
 #![allow(unsafe_code)]
 
 mod call;
@@ -23,7 +23,8 @@ pub(crate) use key::Key;
 pub(crate) use loading::{Loading, Refused};
 pub(crate) use reply::Reply;
 
-/// Calls a required function of [`raw`], in an unsafe block. The module is only loaded if the server has all of them.
+/// Calls a required function of [`raw`]; for use in unsafe blocks. The server has all required functions,
+/// because the module does not load otherwise.
 macro_rules! api {
     ($function:ident($($argument:expr),* $(,)?)) => {
         ($crate::server::raw::$function.get().expect(concat!("the server lacks ", stringify!($function))))(
@@ -35,9 +36,10 @@ use api;
 
 use raw::{ERR, OK};
 
-/// The server's clock: milliseconds since 1970. Inside a transaction or a script it may stand still.
+/// Returns the server's clock, in milliseconds since 1970. It may stand still inside a transaction or a
+/// script.
 pub(crate) fn now_ms() -> u64 {
-    // SAFETY: both take nothing and only read the clock; the first is younger than Redis 7.0.
+    // SAFETY: both functions take no arguments and only read the clock. Redis 7.0 lacks the first.
     let millis = unsafe {
         match raw::CachedMicroseconds.get() {
             Some(cached) => cached() / 1000,
@@ -47,7 +49,7 @@ pub(crate) fn now_ms() -> u64 {
     millis.try_into().unwrap_or(0)
 }
 
-/// A panic would end the server; here it ends what was being done. `None` after one.
+/// Runs `work`. Returns `None` if it panics: an uncaught panic would end the server.
 fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(work)).ok()
 }

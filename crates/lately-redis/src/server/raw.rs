@@ -1,10 +1,11 @@
-//! The part of the servers' C interface (`redismodule.h`) that this crate uses, as of Redis 7.0. Valkey serves the same
-//! functions under the same names, so one file loads in both.
+//! The part of the server's C interface (`redismodule.h`) that this crate uses, as of Redis 7.0. Valkey has
+//! the same functions under the same names, so one file loads in both.
 //!
-//! Names are those of the header without `RedisModule` and `REDISMODULE_`. `tests/test_header.py` compiles every
-//! signature, structure and constant below against the header with a C compiler.
+//! The names are those of the header without the prefixes `RedisModule` and `REDISMODULE_`.
+//! `tests/test_header.py` checks every signature, structure and constant below against the header with a C
+//! compiler.
 //!
-//! A server hands its functions over one by one, by name, when it loads the module; see [`find_functions`].
+//! The module asks the server for each function by name when it is loaded; see [`find_functions`].
 #![allow(non_upper_case_globals)]
 
 use std::ffi::{CStr, c_char, c_double, c_int, c_long, c_longlong, c_uint, c_ulonglong, c_void};
@@ -13,7 +14,7 @@ use std::mem;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// Declares structures of the server's that are only pointed to.
+/// Declares the server's opaque structures, which are only used through pointers.
 macro_rules! opaque {
     ($($name:ident)*) => {
         $(#[repr(C)] pub(crate) struct $name { _private: [u8; 0] })*
@@ -96,7 +97,7 @@ pub(crate) type ConfigSetEnumFunc =
     unsafe extern "C" fn(*const c_char, c_int, *mut c_void, *mut *mut String) -> c_int;
 pub(crate) type ConfigApplyFunc = unsafe extern "C" fn(*mut Ctx, *mut c_void, *mut *mut String) -> c_int;
 
-/// Version 4, Redis 7.0's; servers read no further than the version says.
+/// Version 4, the version of Redis 7.0. Servers read only the fields that belong to `version`.
 #[repr(C)]
 pub(crate) struct TypeMethods {
     pub(crate) version: u64,
@@ -155,7 +156,7 @@ pub(crate) struct CommandKeySpec {
 #[derive(Clone, Copy)]
 pub(crate) union BeginSearch {
     pub(crate) index: c_int,
-    /// Not used: it gives the union its size.
+    /// Not used; it gives the union its size.
     pub(crate) keyword: Keyword,
 }
 
@@ -166,7 +167,7 @@ pub(crate) struct Keyword {
     pub(crate) startfrom: c_int,
 }
 
-/// A union in the header, of two structures of three integers.
+/// In the header, this is a union of two structures of three integers each.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct KeyRange {
@@ -196,10 +197,10 @@ pub(crate) struct CommandInfo {
     pub(crate) args: *mut CommandArg,
 }
 
-/// A function of the server's, of type `F`.
+/// A function of the server that has the type `F`.
 pub(crate) struct Function<F> {
     name: &'static CStr,
-    /// Null until the module is loaded, and afterwards if the server lacks the function.
+    /// Null before the module is loaded, and null afterwards if the server lacks the function.
     address: AtomicPtr<c_void>,
     signature: PhantomData<F>,
 }
@@ -212,10 +213,10 @@ impl<F: Copy> Function<F> {
     }
 
     pub(crate) fn get(&self) -> Option<F> {
-        // Every other thread is started after the module was loaded, so no ordering is needed.
+        // Every other thread starts after the module was loaded, so no ordering is needed.
         let address = self.address.load(Ordering::Relaxed);
-        // SAFETY: not null, so the server gave this address for the name; the header gives the name the type `F`, which is
-        // a function pointer and has the size of an address.
+        // SAFETY: the address is not null, so the server returned it for this name. In the header the name
+        // has the type `F`, which is a function pointer and has the size of an address.
         (!address.is_null()).then(|| unsafe { mem::transmute_copy(&address) })
     }
 }
@@ -236,7 +237,7 @@ macro_rules! functions {
     };
     (@declare $($name:ident [$($parameters:tt)*] [$($returned:tt)*])*) => {
         $(pub(crate) static $name: Function<unsafe extern "C" fn($($parameters)*) $($returned)*> =
-            // The bytes end with the only NUL, which the compiler checks.
+            // Checked at compile time: the last byte is the only NUL.
             Function::new(match CStr::from_bytes_with_nul(concat!("RedisModule_", stringify!($name), "\0").as_bytes()) {
                 Ok(name) => name,
                 Err(_) => panic!(),
@@ -378,17 +379,18 @@ type GetApi = unsafe extern "C" fn(name: *const c_char, address: *mut *mut c_voi
 
 fn find<F>(get_api: GetApi, function: &Function<F>) -> bool {
     let mut address = ptr::null_mut();
-    // SAFETY: a name that ends with NUL, and room for an address; the server writes only if it has the function.
+    // SAFETY: the name ends with NUL, and `address` has room for an address. The server writes to it only if
+    // it has the function.
     unsafe { get_api(function.name.as_ptr(), &raw mut address) };
     function.address.store(address, Ordering::Relaxed);
     !address.is_null()
 }
 
-/// Finds the server's functions. Fails with the name of the first required one that the server lacks.
+/// Finds the server's functions. Fails with the name of the first required function that the server lacks.
 ///
 /// # Safety
-/// `ctx` is the context that the server loads the module with. A context begins with the address of the function that
-/// finds all others.
+/// `ctx` is the context with which the server is loading the module. A context begins with the address of the
+/// function that finds all others.
 pub(super) unsafe fn find_functions(ctx: *mut Ctx) -> Result<(), &'static CStr> {
     // SAFETY: as the caller promises.
     find_all(unsafe { ctx.cast::<GetApi>().read() })

@@ -1,4 +1,4 @@
-//! What a client is told.
+//! Replies to clients.
 
 use std::ffi::{CString, c_char, c_long};
 
@@ -7,7 +7,7 @@ use super::raw;
 use super::api;
 use crate::failure::Failure;
 
-/// A reply, in both versions of the protocol.
+/// A reply that can be sent in both versions of the protocol.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Reply {
     Ok,
@@ -16,10 +16,10 @@ pub(crate) enum Reply {
     Real(f64),
     Text(String),
     Bytes(Vec<u8>),
-    /// An array of 1 and 0.
+    /// An array of the integers 1 and 0.
     Flags(Vec<bool>),
     Array(Vec<Reply>),
-    /// In the older version of the protocol an array of names and values.
+    /// RESP2 clients receive an array of alternating names and values.
     Map(Vec<(&'static str, Reply)>),
 }
 
@@ -44,7 +44,7 @@ impl From<Vec<bool>> for Reply {
 pub(super) fn send(ctx: *mut raw::Ctx, result: Result<Reply, Failure>) {
     match result {
         Ok(reply) => send_reply(ctx, &reply),
-        // SAFETY: the context is that of the running command.
+        // SAFETY: the context belongs to the running command.
         Err(Failure::Arity) => unsafe {
             api!(WrongArity(ctx));
         },
@@ -56,17 +56,17 @@ pub(super) fn send(ctx: *mut raw::Ctx, result: Result<Reply, Failure>) {
     }
 }
 
-/// No list is longer than this can count.
+/// Converts a length. No list is longer than `c_long::MAX`.
 fn signed(len: usize) -> c_long {
     c_long::try_from(len).unwrap_or(c_long::MAX)
 }
 
 fn send_reply(ctx: *mut raw::Ctx, reply: &Reply) {
     let send_bytes = |bytes: &[u8]| {
-        // SAFETY: the context is that of the running command, and the bytes live longer than the call.
+        // SAFETY: the context belongs to the running command, and the bytes live longer than the call.
         unsafe { api!(ReplyWithStringBuffer(ctx, bytes.as_ptr().cast::<c_char>(), bytes.len())) };
     };
-    // SAFETY: as above; of an array or a map exactly as many replies follow as are announced.
+    // SAFETY: as above; each array or map is followed by exactly the announced number of replies.
     unsafe {
         match reply {
             Reply::Ok => {

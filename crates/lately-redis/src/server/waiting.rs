@@ -1,10 +1,11 @@
-//! Clients that wait for a plan while the server goes on.
+//! Clients that are blocked until their filter is planned, while the server serves other clients.
 //!
-//! One thread plans, one promise after the other: a plan keeps a processor busy, and the server needs one itself.
+//! One thread plans the promises one after the other: planning keeps a core busy, and the server needs one
+//! too.
 //!
 //! ```text
-//! command -> Failure::Unplanned -> the client is blocked -> QUEUE -> planner -> unblocked with Planned -> run_again
-//!                                       it disconnects ------^ leaves
+//! command -> Failure::Unplanned -> client is blocked -> QUEUE -> planner -> client is unblocked -> run_again
+//!                                client disconnects ------^ leave
 //! ```
 
 use std::ffi::{c_int, c_void};
@@ -22,23 +23,23 @@ use crate::failure::Failure;
 use crate::promise::{Planned, Promise};
 use crate::queue::Queue;
 
-/// Promises that may wait for the planner. The last one waits for half a minute if they are the usual ones.
+/// The maximum number of promises in the queue. With typical promises, the last one waits for half a minute.
 const MOST: usize = 256;
 
 static QUEUE: Mutex<Queue<Promise, Waiting>> = Mutex::new(Queue::new());
-/// Something was put into the queue.
+/// Signalled when a client joins the queue.
 static ASKED: Condvar = Condvar::new();
 
-/// A panic leaves the queue whole.
+/// Ignores poisoning: a panic does not leave the queue half changed.
 fn queue() -> MutexGuard<'static, Queue<Promise, Waiting>> {
     QUEUE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A client that waits. Whoever takes it out of the queue ends its waiting, so that it is ended once.
+/// A blocked client. The code that removes it from the queue unblocks it, so it is unblocked exactly once.
 #[derive(PartialEq, Eq)]
 struct Waiting(*mut raw::BlockedClient);
 
-// SAFETY: the server's documentation has it that other threads end the waiting, which is all that is done with it.
+// SAFETY: other threads only call `UnblockClient` with it, which the server's documentation allows.
 unsafe impl Send for Waiting {}
 
 impl Waiting {
@@ -51,26 +52,26 @@ impl Waiting {
     }
 
     fn end(self, planned: *mut Planned) {
-        // SAFETY: the waiting was begun and not ended. `free` frees what it is ended with.
+        // SAFETY: the client was blocked and is not yet unblocked. `free` frees `planned`.
         unsafe { api!(UnblockClient(self.0, planned.cast())) };
     }
 }
 
-/// Makes the client wait for the plan, and then runs its command again.
+/// Blocks the client until the promise is planned, and then runs its command again.
 pub(super) fn run_again_after<C: Command>(ctx: *mut raw::Ctx, promise: Promise) -> Result<(), Failure> {
     start_planner().map_err(|error| {
         Failure::new(format!(
-            "the thread that plans cannot be started ({error}): allow the server more threads or memory, and send the command again"
+            "the planner thread cannot be started ({error}): allow the server more threads or memory, then send the command again"
         ))
     })?;
     let mut queue = queue();
     if queue.len() >= MOST && !queue.has(&promise) {
         return Err(Failure::TryAgain(format!(
-            "{} other promises wait to be planned, and at most {MOST} may: send the command again in some seconds",
+            "{} other promises are waiting to be planned, and the limit is {MOST}: send the command again in a few seconds",
             queue.len()
         )));
     }
-    // SAFETY: the context is that of a running command whose client may wait; 0 is for as long as it takes.
+    // SAFETY: the context belongs to a running command whose client may be blocked. 0 means no timeout.
     let client = unsafe {
         let client = api!(BlockClient(ctx, Some(run_again::<C>), None, Some(free), 0));
         api!(SetDisconnectCallback(client, Some(leave)));
@@ -81,10 +82,11 @@ pub(super) fn run_again_after<C: Command>(ctx: *mut raw::Ctx, promise: Promise) 
     Ok(())
 }
 
-/// When it is first needed: most servers get by with the plans that are made when the module is loaded.
+/// Starts the planner thread when it is first needed. Most servers never need it: the default promise is
+/// planned when the module is loaded.
 fn start_planner() -> io::Result<()> {
     static IS_STARTED: AtomicBool = AtomicBool::new(false);
-    // The server runs one command at a time, so nobody else starts it now.
+    // The server runs one command at a time, so no other thread starts it now.
     if !IS_STARTED.load(Ordering::Relaxed) {
         thread::Builder::new().name("apbf-planner".into()).spawn(plan_for_ever)?;
         IS_STARTED.store(true, Ordering::Relaxed);
@@ -95,7 +97,7 @@ fn start_planner() -> io::Result<()> {
 fn plan_for_ever() {
     loop {
         let promise = next_promise();
-        let failed = || Err(Failure::new("the planner failed at this promise; the server's log may say why"));
+        let failed = || Err(Failure::new("internal error in the planner: the server's log may say why"));
         let plan = guarded(|| promise.plan()).unwrap_or_else(failed);
         let waiting = queue().finish();
         for client in waiting {
@@ -114,7 +116,7 @@ fn next_promise() -> Promise {
     }
 }
 
-/// What the server calls when a client that waits has gone.
+/// The callback that the server calls when a blocked client has disconnected.
 extern "C" fn leave(_ctx: *mut raw::Ctx, client: *mut raw::BlockedClient) {
     let client = Waiting(client);
     let was_waiting = queue().leave(&client);
@@ -123,36 +125,39 @@ extern "C" fn leave(_ctx: *mut raw::Ctx, client: *mut raw::BlockedClient) {
     }
 }
 
-/// What the server calls when it needs no more what the waiting was ended with.
+/// The callback that frees the private data of an unblocked client.
 extern "C" fn free(_ctx: *mut raw::Ctx, planned: *mut c_void) {
-    // SAFETY: made by `end_with`, and the server has no other; it does not call this for null.
+    // SAFETY: `end_with` made the pointer, and the server does not use it after this call. The server does
+    // not call this with null.
     drop(unsafe { Box::from_raw(planned.cast::<Planned>()) });
 }
 
-/// What the server calls when the waiting is over. The command is run as any module runs one, so the server looks again
-/// whether the key is still its own: a slot of a cluster may have moved meanwhile. Within, nobody waits a second time.
+/// The callback that the server calls for an unblocked client. It runs the command again through the `Call`
+/// function of the module API, so the server checks again that the key is in one of its slots: the slot may
+/// have moved to another node meanwhile. A command that runs through `Call` cannot block a second time.
 ///
-/// Nothing may be written while writes are paused: the server ends when something is. It holds back the commands that
-/// clients send then, but not this, which it let through before.
+/// A write while writes are paused would abort the server. The server delays the commands that clients send
+/// during a pause, but not this callback, because it accepted the command before.
 extern "C" fn run_again<C: Command>(ctx: *mut raw::Ctx, argv: *mut *mut raw::String, argc: c_int) -> c_int {
     let try_again = |message: &str| reply::send(ctx, Err(Failure::TryAgain(message.into())));
-    // SAFETY: takes nothing, and only looks.
+    // SAFETY: the function takes no arguments and only reads the server's state.
     let are_writes_paused = unsafe { api!(AvoidReplicaTraffic()) } != 0;
     if are_writes_paused && C::DESCRIPTION.key.is_some() {
         try_again("writes were paused while the filter was planned: send the command again");
         return OK;
     }
-    // SAFETY: who is answered was waiting until `end_with`, and the server frees that after this.
+    // SAFETY: the client was unblocked by `end_with`, so its private data is a `Planned`. The server frees it
+    // after this callback.
     let planned = unsafe { &*api!(GetBlockedClientPrivateData(ctx)).cast::<Planned>() };
-    // SAFETY: the server hands over the command's words, the name first. The format: what it replicates is replicated, replies
-    // are of the client's version of the protocol, and an array of words follows with its length. The reply is freed once
-    // it is passed on.
+    // SAFETY: the server passes the words of the command, the name first. The arguments match the format: `!`
+    // replicates what the command replicates, `0` replies in the client's version of the protocol, and `v` is
+    // an array of words and its length. The reply is freed once, after it was passed on.
     planned.at_hand(|| unsafe {
         let name = api!(StringPtrLen(*argv, ptr::null_mut()));
         let arguments = usize::try_from(argc).unwrap_or(1) - 1;
         let reply = api!(Call(ctx, name, c"!0v".as_ptr(), argv.add(1), arguments));
         if reply.is_null() {
-            // The server's own answer would say where the key is now, which a module is not told.
+            // The server itself would reply where the key is now, but a module does not learn that.
             try_again(
                 "the slot moved, or the cluster went down, while the filter was planned: send the command again",
             );

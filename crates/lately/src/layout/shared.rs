@@ -67,11 +67,11 @@ impl<'a> View<'a> {
 
 /// [`Query`] and [`Update`] for many threads at once, in memory borrowed for a call or a batch.
 pub(crate) trait SharedSegments {
-    /// Where an item's bits are, as far as it is worth computing once.
+    /// The part of an item's positions that is worth computing only once.
     type Place: Copy;
     fn locate(&self, hash: u64) -> Located<Self::Place>;
     fn prefetch<K: Kernel>(&self, kernel: K, item: u64, place: Self::Place, ring: &Ring);
-    /// For an item that will be inserted, whatever the answer is.
+    /// Like [`prefetch`](Self::prefetch), for an item that will be inserted in any case.
     #[inline(always)]
     fn prefetch_to_write<K: Kernel>(&self, kernel: K, item: u64, place: Self::Place, ring: &Ring) {
         self.prefetch(kernel, item, place, ring);
@@ -218,9 +218,9 @@ impl SharedMemory {
     }
 }
 
-/// Brings a copy, which was made from the generation `before` on, up to date with the ring as it is now.
-/// Segments that were recycled meanwhile may have been copied before or after, so they are emptied;
-/// everything else is as it was at some moment since.
+/// Brings a copy up to date with the current ring. Copying began in generation `before`. Segments that were
+/// recycled meanwhile may have been copied before or after that, so they are emptied. Every other word has a
+/// value that it had at some moment since copying began.
 pub(crate) fn forget_what_moved(memory: &mut Memory, before: u64, now: &Ring) {
     let recycled = (now.generation() - before).min(now.segments().into()) as u32;
     match memory {

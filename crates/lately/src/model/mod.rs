@@ -10,8 +10,8 @@
 //! use lately::Shape;
 //!
 //! let shape = Shape::slices(10, 7);
-//! assert_eq!(format!("{:.6}", metrics(Model::Paper, &shape).false_positive_rate), "0.001211"); // as printed
-//! assert_eq!(format!("{:.6}", metrics(Model::Exact, &shape).false_positive_rate), "0.001474"); // as measured
+//! assert_eq!(format!("{:.6}", metrics(Model::Paper, &shape).false_positive_rate), "0.001211"); // printed
+//! assert_eq!(format!("{:.6}", metrics(Model::Exact, &shape).false_positive_rate), "0.001474"); // measured
 //! ```
 
 mod accesses;

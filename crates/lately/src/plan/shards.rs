@@ -92,9 +92,10 @@ impl Share {
     /// small remainders:
     ///
     /// ```text
-    ///                                                                   W
-    /// ln P = s(W) - s(i) - s(W-i) - d(i, Wp) - d(W-i, W(1-p)) + 1/2 ln -------------,   d(x, m) = x ln(x/m) + m - x
-    ///                                                              2 pi i (W-i)
+    ///                                                                        W
+    /// ln P = s(W) - s(i) - s(W-i) - d(i, Wp) - d(W-i, W(1-p)) + 1/2 ln -------------
+    ///                                                                  2 pi i (W-i)
+    /// where d(x, m) = x ln(x/m) + m - x
     /// ```
     fn ln_probability_of(&self, taken: f64) -> f64 {
         let left = self.window - taken;

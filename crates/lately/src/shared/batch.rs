@@ -11,7 +11,7 @@ use crate::layout::whichever;
 
 /// How many inserts of a batch are counted at once: one access to the shared counter instead of this many. If
 /// the caller's code panics in the middle of a batch, fewer than this many inserts are counted but not made.
-/// The window is shorter by that many, once.
+/// The window is then shorter by their number, once.
 const BEGUN_AT_ONCE: u64 = 32;
 
 /// How many items are looked up, and then applied, at a time; a divisor of [`AHEAD`].

@@ -47,7 +47,7 @@ impl Progress {
         }
     }
 
-    /// Returns a view of the ring as it is now. `ring` provides k and l.
+    /// Returns a view of the current ring. `ring` provides k and l.
     #[inline]
     pub(crate) fn view(&self, ring: &Ring) -> View<'_> {
         View::new(&self.generation, ring)

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! words:  | row 0 | row 1 | ...            a row: 64, 128 or 256 bytes
-//! row:    | segment at ring position 0 | segment at ring position 1 | ... | unused | stamp: 15 bits | claim: 1 bit |
+//! row:    | segment at ring position 0 | at position 1 | ... | unused | stamp: 15 bits | claim: 1 bit |
 //! segment:| part 0 | part 1 | ...          a part: 16 bits, in rows of 256 bytes 32
 //! ```
 //! An item picks one row, and sets one bit there in each part of the k newest segments. A query computes
