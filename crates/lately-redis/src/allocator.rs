@@ -7,7 +7,7 @@ use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
 use std::ptr;
 
-use crate::server::raw;
+use crate::raw;
 
 /// The alignment that every allocator a server can be built with guarantees.
 const ALIGNMENT: usize = 16;

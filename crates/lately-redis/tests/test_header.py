@@ -1,4 +1,4 @@
-"""A C compiler checks every signature, structure and constant of `src/server/raw.rs` against the servers' header."""
+"""A C compiler checks every signature, structure and constant of `src/raw.rs` against the servers' header."""
 
 import json
 import re
@@ -9,7 +9,7 @@ import pytest
 
 from conftest import ROOT
 
-RAW = (ROOT / "crates/lately-redis/src/server/raw.rs").read_text()
+RAW = (ROOT / "crates/lately-redis/src/raw.rs").read_text()
 # The crate that contains the header. It is only downloaded, not compiled.
 CARRIER = "valkey-module"
 MANIFEST = f"""[package]

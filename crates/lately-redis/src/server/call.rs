@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_int};
 use std::slice;
 
-use super::raw;
+use crate::raw;
 
 use super::{Description, OK, Reply, api, guarded};
 use crate::failure::Failure;

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char, c_int, c_longlong, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicPtr, AtomicU64, Ordering};
 
-use super::raw;
+use crate::raw;
 
 use super::call::Argument;
 use super::loading::{Loading, Refused, accepted};

@@ -5,7 +5,7 @@ use std::ptr;
 use std::slice;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use super::raw;
+use crate::raw;
 
 use super::call::Argument;
 use super::loading::{Loading, Refused};

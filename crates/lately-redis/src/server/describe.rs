@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_int, c_uint};
 use std::ptr;
 
-use super::raw;
+use crate::raw;
 
 /// The description of a command.
 pub(crate) struct Description {

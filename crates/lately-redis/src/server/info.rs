@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_int};
 
-use super::raw;
+use crate::raw;
 
 use super::{OK, api, guarded};
 

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_int};
 use std::ptr::NonNull;
 
-use super::raw;
+use crate::raw;
 
 use super::call::{Argument, Call};
 use super::{OK, api, data_type};

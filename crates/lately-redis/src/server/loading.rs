@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, CString, c_int};
 
-use super::raw;
+use crate::raw;
 
 use super::call::{Command, execute};
 use super::{ERR, OK, api, describe, guarded, info};

@@ -8,7 +8,6 @@ mod describe;
 mod info;
 mod key;
 mod loading;
-pub(crate) mod raw;
 mod reply;
 mod waiting;
 
@@ -23,18 +22,18 @@ pub(crate) use key::Key;
 pub(crate) use loading::{Loading, Refused};
 pub(crate) use reply::Reply;
 
+use crate::raw::{self, ERR, OK};
+
 /// Calls a required function of [`raw`]; for use in unsafe blocks. The server has all required functions,
 /// because the module does not load otherwise.
 macro_rules! api {
     ($function:ident($($argument:expr),* $(,)?)) => {
-        ($crate::server::raw::$function.get().expect(concat!("the server lacks ", stringify!($function))))(
+        ($crate::raw::$function.get().expect(concat!("the server lacks ", stringify!($function))))(
             $($argument),*
         )
     };
 }
 use api;
-
-use raw::{ERR, OK};
 
 /// Returns the server's clock, in milliseconds since 1970. It may stand still inside a transaction or a
 /// script.

@@ -2,7 +2,7 @@
 
 use std::ffi::{CString, c_char, c_long};
 
-use super::raw;
+use crate::raw;
 
 use super::api;
 use crate::failure::Failure;

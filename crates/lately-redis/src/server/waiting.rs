@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use super::raw;
+use crate::raw;
 
 use super::call::Command;
 use super::{OK, api, guarded, reply};

@@ -6,6 +6,7 @@
 //! compiler.
 //!
 //! The module asks the server for each function by name when it is loaded; see [`find_functions`].
+#![allow(unsafe_code)]
 #![allow(non_upper_case_globals)]
 
 use std::ffi::{CStr, c_char, c_double, c_int, c_long, c_longlong, c_uint, c_ulonglong, c_void};
@@ -391,7 +392,7 @@ fn find<F>(get_api: GetApi, function: &Function<F>) -> bool {
 /// # Safety
 /// `ctx` is the context with which the server is loading the module. A context begins with the address of the
 /// function that finds all others.
-pub(super) unsafe fn find_functions(ctx: *mut Ctx) -> Result<(), &'static CStr> {
+pub(crate) unsafe fn find_functions(ctx: *mut Ctx) -> Result<(), &'static CStr> {
     // SAFETY: as the caller promises.
     find_all(unsafe { ctx.cast::<GetApi>().read() })
 }
