@@ -11,7 +11,10 @@ use super::{ERR, OK, api, describe, guarded, info};
 const NAME: &CStr = c"apbf";
 /// Of commands, for access control.
 const CATEGORY: &CStr = c"apbf";
-const VERSION: c_int = 1;
+/// As `MODULE LIST` shows it: 1.2.3 is 10203.
+const VERSION: c_int = number(env!("CARGO_PKG_VERSION_MAJOR")) * 10_000
+    + number(env!("CARGO_PKG_VERSION_MINOR")) * 100
+    + number(env!("CARGO_PKG_VERSION_PATCH"));
 /// Valkey's newer way of moving slots sends what a type's append-only commands are, which is all that we need.
 const HANDLE_ATOMIC_SLOT_MIGRATION: c_int = 1 << 5;
 
@@ -24,6 +27,14 @@ pub(crate) struct Loading {
     pub(super) ctx: *mut raw::Ctx,
     /// Redis 7.0 has no categories of modules' own.
     has_category: bool,
+}
+
+/// Parses decimal digits at compile time.
+const fn number(digits: &str) -> c_int {
+    match c_int::from_str_radix(digits, 10) {
+        Ok(number) => number,
+        Err(_) => panic!("a part of the version is not a number"),
+    }
 }
 
 /// Turns the server's answer into ours.
