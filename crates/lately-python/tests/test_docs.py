@@ -1,4 +1,4 @@
-"""Every example in a docstring, in docs/python.md and in the README's Python section gives the printed output."""
+"""Every example in a docstring, in docs/python.md and in both READMEs gives the printed output."""
 
 import doctest
 import re
@@ -50,7 +50,7 @@ def test_docstrings_that_doctest_does_not_find(thing: object) -> None:
     assert doctest.DocTestRunner().run(examples).failed == 0
 
 
-@pytest.mark.parametrize("document", ["docs/python.md", "README.md"])
+@pytest.mark.parametrize("document", ["docs/python.md", "README.md", "crates/lately-python/README.md"])
 def test_documents(document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All blocks of a document are one session."""
     monkeypatch.chdir(tmp_path)

@@ -1,9 +1,11 @@
 """Every command and its replies, in both versions of the protocol."""
 
+import tomllib
+
 import pytest
 import redis
 
-from conftest import info, items, named
+from conftest import ROOT, info, items, named
 
 
 def test_add_returns_1_for_new_items_and_every_sighting_refreshes(client):
@@ -237,6 +239,13 @@ def test_configs_come_from_the_command_line_and_survive_a_rewrite(servers, tmp_p
     server.client.execute_command("APBF.ADD", "f", "a")
     assert info(server.client, "f")["window"] == 1234
     assert 0.01 < float(info(server.client, "f")["error_rate"]) <= 0.05
+
+
+def test_module_list_shows_the_version_of_the_workspace(client):
+    workspace = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]
+    major, minor, patch = map(int, workspace["package"]["version"].split("."))
+    (module,) = (module for module in client.module_list() if module[b"name"] == b"apbf")
+    assert module[b"ver"] == major * 10_000 + minor * 100 + patch
 
 
 def test_the_info_section(server):

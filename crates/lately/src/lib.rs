@@ -119,11 +119,7 @@ pub use snapshot::FORMAT_VERSION;
 pub use statistics::{Counters, Statistics};
 pub use window::{Overload, Window};
 
-/// The examples in the documents are tests too.
+/// The README's examples are tests too. Those of the whole project are tested in `lately-examples`.
 #[cfg(all(doctest, feature = "std"))]
-mod documents {
-    #[doc = include_str!("../../../README.md")]
-    struct Readme;
-    #[doc = include_str!("../../../docs/choosing.md")]
-    struct Choosing;
-}
+#[doc = include_str!("../README.md")]
+struct Readme;

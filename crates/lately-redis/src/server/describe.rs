@@ -228,6 +228,7 @@ pub(super) fn with_info<T>(
         version: &raw const version,
         summary: description.summary.as_ptr(),
         complexity: description.complexity.as_ptr(),
+        // The release that introduced the command, which stays when the version grows.
         since: c"0.1.0".as_ptr(),
         history: ptr::null_mut(),
         tips: ptr::null(),

@@ -11,7 +11,10 @@ use super::{ERR, OK, api, describe, guarded, info};
 const NAME: &CStr = c"apbf";
 /// Category of the commands, for access control.
 const CATEGORY: &CStr = c"apbf";
-const VERSION: c_int = 1;
+/// As `MODULE LIST` shows it: 1.2.3 is 10203.
+const VERSION: c_int = number(env!("CARGO_PKG_VERSION_MAJOR")) * 10_000
+    + number(env!("CARGO_PKG_VERSION_MINOR")) * 100
+    + number(env!("CARGO_PKG_VERSION_PATCH"));
 /// Declares support for Valkey's atomic slot migration. It sends the commands that `aof_rewrite` writes, so
 /// the module needs no other code for it.
 const HANDLE_ATOMIC_SLOT_MIGRATION: c_int = 1 << 5;
@@ -25,6 +28,14 @@ pub(crate) struct Loading {
     pub(super) ctx: *mut raw::Ctx,
     /// False on Redis 7.0, where modules cannot add categories.
     has_category: bool,
+}
+
+/// Parses decimal digits at compile time.
+const fn number(digits: &str) -> c_int {
+    match c_int::from_str_radix(digits, 10) {
+        Ok(number) => number,
+        Err(_) => panic!("a part of the version is not a number"),
+    }
 }
 
 /// Converts the server's status code to a `Result`.
