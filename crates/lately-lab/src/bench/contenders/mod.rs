@@ -3,6 +3,7 @@
 mod exact;
 pub(super) mod limit;
 mod ours;
+mod rotated;
 mod statics;
 
 use fastbloom::BloomFilter;
@@ -12,6 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use exact::{Exact as _, ExactMap, ExactSet};
 use limit::Limit;
 use ours::Ours;
+use rotated::Rotated;
 use statics::{Fast, Split, Static};
 
 /// The contender that the table compares with.
@@ -81,6 +83,15 @@ pub(crate) fn contenders(window: u64, only: &str) -> Vec<Box<dyn Contender>> {
             }),
         ));
     }
+    makers.push((
+        Rotated::<Fast>::NAME,
+        Box::new(move || {
+            // A stranger may be mistaken by either filter, so each gets half of the rate.
+            let filters = [(); 2]
+                .map(|()| Fast(BloomFilter::with_false_pos(1e-3 / 2.0).expected_items(window as usize)));
+            Box::new(Rotated::new(window, filters))
+        }),
+    ));
     // Exact windows take gigabytes if they are larger.
     if window <= 1_000_000 {
         makers.push((ExactSet::NAME, Box::new(move || Box::new(ExactSet::new(window)))));
