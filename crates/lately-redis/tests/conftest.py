@@ -16,13 +16,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = ROOT / "target" / os.environ.get("LATELY_PROFILE", "release")
 MODULE = BUILD / "liblately_redis.so"
 LATELY = BUILD / "lately"
-<<<<<<< HEAD
 # Up to nine processes: 0 for the first or only one.
 WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-# Other versions: LATELY_REDIS and LATELY_VALKEY say where.
-=======
 # To test other versions, set LATELY_REDIS and LATELY_VALKEY to the paths of their servers.
->>>>>>> lang-server
 BINARIES = {
     "redis": os.environ.get("LATELY_REDIS") or shutil.which("redis-server"),
     "valkey": os.environ.get("LATELY_VALKEY")
