@@ -19,7 +19,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EVERYTHING = [path for path in sorted(ROOT.rglob("*.md")) if "target" not in path.parts and ".git" not in path.parts]
-STATE = ROOT / "seen.lately"
+# What README's commands leave behind.
+LEFTOVERS = [ROOT / "seen.lately", ROOT / "seen.lately.lock"]
 
 
 def blocks(document, *languages):
@@ -84,11 +85,16 @@ def picture():
     yield "docs/window.svg", None if status == 0 else output
 
 
+def remove_leftovers():
+    for path in LEFTOVERS:
+        path.unlink(missing_ok=True)
+
+
 def main():
     is_all = sys.argv[1:] == ["--all"]
     if sys.argv[1:] and not is_all:
         sys.exit(f"tests/documents.py: {' '.join(sys.argv[1:])!r} is not possible: give --all or nothing")
-    STATE.unlink(missing_ok=True)
+    remove_leftovers()
     passed = failed = 0
     with tempfile.TemporaryDirectory() as directory:
         # What --all installs goes there.
@@ -100,7 +106,7 @@ def main():
             for name, wrong in check:
                 print(f"test {name} ... {'FAILED: ' + wrong if wrong else 'ok'}", flush=True)
                 passed, failed = passed + (not wrong), failed + bool(wrong)
-    STATE.unlink(missing_ok=True)
+    remove_leftovers()
     print(f"\ntest result: {'FAILED' if failed else 'ok'}. {passed} passed; {failed} failed; 0 ignored; documents")
     sys.exit(failed > 0)
 
