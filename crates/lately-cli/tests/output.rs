@@ -3,7 +3,7 @@
 mod common;
 
 use std::fs::{self, File, OpenOptions};
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -68,8 +68,12 @@ fn a_closed_pipe_ends_the_run_quietly_and_does_not_save_unwritten_records() {
     common::expect(&mut child, b"first\n");
     drop(child.stdout.take());
     let mut stdin = common::stdin_of(&mut child);
-    // Until the child notices the closed pipe and exits.
-    while std::io::Write::write_all(&mut stdin, b"more\nand more\n").is_ok() {}
+    // Until the child notices the closed pipe and exits. All lines are new: the child writes only those, and a
+    // first write can succeed while another test starts a process, which has the pipe open for a moment.
+    let mut number = 0;
+    while writeln!(stdin, "more {number}").is_ok() {
+        number += 1;
+    }
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()));
     assert!(!directory.path("state").exists());
