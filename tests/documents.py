@@ -18,32 +18,31 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-EVERYTHING = [path for path in sorted(ROOT.rglob("*.md")) if "target" not in path.parts and ".git" not in path.parts]
-# What README's commands leave behind.
-LEFTOVERS = [ROOT / "seen.lately", ROOT / "seen.lately.lock"]
+EVERYTHING = [path for path in sorted(ROOT.rglob("*.md")) if path.relative_to(ROOT).parts[0] not in ("target", ".git", "dist")]
 
 
 def blocks(document, *languages):
     return re.findall(rf"^```(?:{'|'.join(languages)})\n(.*?)^```", document.read_text(), re.MULTILINE | re.DOTALL)
 
 
-def run(command, environment):
-    """Runs a command as it stands in a document. Its own output only: cargo says what it builds on standard error."""
+def run(command, environment, directory=ROOT):
+    """Runs a command exactly as written in a document, but without cargo's messages."""
     quiet = command.replace("cargo run ", "cargo run -q ")
     done = subprocess.run(
-        ["bash", "-c", quiet], cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ["bash", "-c", quiet], cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     return done.returncode, done.stdout
 
 
-def printed_commands(environment):
-    """Each document's console blocks print what is beneath them."""
+def printed_commands(environment, scratch):
+    """Each document's console blocks print what is beneath them. Files that `lately` creates go to `scratch`."""
+    (scratch / "samples").symlink_to(ROOT / "samples")
     for document in DOCUMENTS:
         for block in blocks(document, "console"):
             for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
                 if command.startswith("redis-cli ") or " | jq" in command:
                     continue
-                status, output = run(command, environment)
+                status, output = run(command, environment, scratch if command.startswith("lately ") else ROOT)
                 wrong = None if (status, output) == (0, expected) else f"shows\n{expected}but exits with {status} and prints\n{output}"
                 yield f"{document.relative_to(ROOT)}: {command}", wrong
 
@@ -85,28 +84,22 @@ def picture():
     yield "docs/window.svg", None if status == 0 else output
 
 
-def remove_leftovers():
-    for path in LEFTOVERS:
-        path.unlink(missing_ok=True)
-
-
 def main():
     is_all = sys.argv[1:] == ["--all"]
     if sys.argv[1:] and not is_all:
         sys.exit(f"tests/documents.py: {' '.join(sys.argv[1:])!r} is not possible: give --all or nothing")
-    remove_leftovers()
     passed = failed = 0
     with tempfile.TemporaryDirectory() as directory:
-        # What --all installs goes there.
-        subprocess.run(["python3", "-m", "venv", directory], check=True) if is_all else None
+        # --all installs into this directory.
+        if is_all and subprocess.run(["python3", "-m", "venv", directory], stdout=subprocess.DEVNULL).returncode != 0:
+            sys.exit("tests/documents.py: --all needs a virtual environment: install python3-venv, then start again")
         path = f"{directory}/bin:{ROOT / 'target/release'}:{os.environ['PATH']}"
         environment = os.environ | {"PATH": path, "CARGO_INSTALL_ROOT": directory}
         checks = [shell_commands(environment)] if is_all else []
-        for check in [*checks, printed_commands(environment), links(), picture()]:
+        for check in [*checks, printed_commands(environment, Path(directory)), links(), picture()]:
             for name, wrong in check:
                 print(f"test {name} ... {'FAILED: ' + wrong if wrong else 'ok'}", flush=True)
                 passed, failed = passed + (not wrong), failed + bool(wrong)
-    remove_leftovers()
     print(f"\ntest result: {'FAILED' if failed else 'ok'}. {passed} passed; {failed} failed; 0 ignored; documents")
     sys.exit(failed > 0)
 

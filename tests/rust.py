@@ -32,6 +32,8 @@ def programs():
         for message in messages
         if message.get("executable") and message.get("profile", {}).get("test")
     ]
+    if not found:
+        sys.exit("cargo built no test program: tests/rust.py expects at least one")
     return sorted(found, key=lambda program: FIRST.index(program[0]) if program[0] in FIRST else len(FIRST))
 
 

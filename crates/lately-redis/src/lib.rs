@@ -1,8 +1,9 @@
 //! A module that adds the filter to Redis and Valkey as a native data type.
 //!
 //! The library `lately` does the planning, the windows and the snapshots. This crate turns them into commands
-//! (`commands`), a data type (`data_type`), configs and replication. `raw` declares the server's C interface. All
-//! calls of it, and all unsafe code, are in `server`, `allocator` and `raw`. docs/redis.md is the manual for users and operators.
+//! (`commands`), a data type (`data_type`), configs and replication. `raw` declares the server's C interface.
+//! All calls of it, and all unsafe code, are in `server`, `allocator` and `raw`. docs/redis.md is the manual
+//! for users and operators.
 
 mod allocator;
 mod arguments;

@@ -214,7 +214,8 @@ impl<F: Copy> Function<F> {
     }
 
     pub(crate) fn get(&self) -> Option<F> {
-        // Every other thread starts after the module was loaded, so no ordering is needed.
+        // The server hands values to its background threads under locks of its own, after the module was
+        // loaded, and our own thread starts later. So no ordering is needed.
         let address = self.address.load(Ordering::Relaxed);
         // SAFETY: the address is not null, so the server returned it for this name. In the header the name
         // has the type `F`, which is a function pointer and has the size of an address.

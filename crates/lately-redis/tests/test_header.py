@@ -22,8 +22,13 @@ path = "lib.rs"
 {CARRIER} = {{ version = "=0.1.15", default-features = false }}
 [workspace]
 """
-# Parts of unions, which have no names in the header.
-UNNAMED = {"BeginSearch", "Keyword", "KeyRange"}
+# Parts of a structure that have no type name in the header: our fields, and the header's.
+UNNAMED = {
+    "BeginSearch": {"index": "index.pos", "keyword.keyword": "keyword.keyword", "keyword.startfrom": "keyword.startfrom"},
+    "KeyRange": {"lastkey": "range.lastkey", "keystep": "range.keystep", "limit": "range.limit"},
+}
+# Types that only we name.
+OURS = {"FreePrivateData", "Keyword", *UNNAMED}
 C_TYPES = {
     "c_char": "char", "c_double": "double", "c_int": "int", "c_long": "long", "c_longlong": "long long",
     "c_uint": "unsigned int", "c_ulonglong": "unsigned long long", "c_void": "void", "u64": "uint64_t", "usize": "size_t",
@@ -35,8 +40,8 @@ def c_type(rust):
     rust = rust.strip()
     if optional := re.fullmatch(r"Option<(\w+)>", rust):
         return c_type(optional[1])
-    if rust == "FreePrivateData":
-        return "void (*)(RedisModuleCtx *, void *)"
+    if rust in OURS:
+        return rust
     if pointer := re.fullmatch(r"\*(mut|const) (.+)", rust):
         to = c_type(pointer[2])
         return f"{to} const *" if pointer[1] == "const" else f"{to} *"
@@ -53,41 +58,64 @@ def same_type(name, wanted):
     return f'_Static_assert(__builtin_types_compatible_p(__typeof__({name}), {wanted}), "{name}");'
 
 
-def checks():
+def declarations():
+    """Reads raw.rs: functions, callbacks, constants, and structures with their fields. Fails if one is overlooked."""
     code = RAW[: RAW.index("type GetApi")]
     listed = code[code.index("functions! {") :]
-    for name, parameters, returned in re.findall(r"fn (\w+)\(([^)]*)\)(?: -> ([^;]+))?;", listed):
-        yield same_type(f"RedisModule_{name}", c_signature(parameters, returned))
-    for name, parameters, returned in re.findall(
-        r"type (\w+) =\s*unsafe extern \"C\" fn\(([^)]*)\)(?: -> ([^;]+))?;", code
-    ):
-        if name != "FreePrivateData":
+    functions = re.findall(r"^ +fn (\w+)\(([^)]*)\)(?: -> ([^;]+))?;", listed, re.M)
+    callbacks = re.findall(r"^pub\(crate\) type (\w+) =\s*unsafe extern \"C\" fn\(([^)]*)\)(?: -> ([^;]+))?;", code, re.M)
+    constants = re.findall(r"^pub\(crate\) const (\w+): \w+ = ([^;]+);", code, re.M)
+    structures = re.findall(
+        r"^#\[repr\(C\)\]\n(?:#[^\n]*\n)*pub\(crate\) (struct|union) (\w+) \{\n(.*?)\n\}", code, re.S | re.M
+    )
+    for found, pattern in (
+        (functions, r"\bfn \w+\("), (callbacks, r"^pub\(crate\) type "), (constants, r"^pub\(crate\) const "),
+        (structures, r"^pub\(crate\) (?:struct|union) (?!Function<)"),
+    ):  # fmt: skip
+        text = listed if found is functions else code
+        assert len(found) == len(re.findall(pattern, text, re.M)), pattern
+    fields = {
+        name: (kind, [(field.removeprefix("r#"), of) for field, of in re.findall(r"pub\(crate\) ([\w#]+): (.+),$", body, re.M)])
+        for kind, name, body in structures
+    }
+    return functions, callbacks, constants, fields
+
+
+def same_place(theirs, their_field, ours, our_field):
+    name = f"{ours}.{our_field}"
+    return f'_Static_assert(offsetof({theirs}, {their_field}) == offsetof({ours}, {our_field}), "{name}");'
+
+
+def checks():
+    functions, callbacks, constants, structures = declarations()
+    for name, parameters, returned in callbacks:
+        if name in OURS:
+            yield f"typedef __typeof__({c_signature(parameters, returned)}) {name};"
+        else:
             yield same_type(f"(RedisModule{name})0", c_signature(parameters, returned))
-    for name, value in re.findall(r"const (\w+): \w+ = ([^;]+);", code):
+    for name, parameters, returned in functions:
+        yield same_type(f"RedisModule_{name}", c_signature(parameters, returned))
+    for name, value in constants:
         yield f'_Static_assert(REDISMODULE_{name} == ({value}), "{name}");'
-    for name, body in re.findall(r"#\[repr\(C\)\]\n(?:#.*\n)*pub\(crate\) struct (\w+) \{\n(.*?)\n\}", code, re.S):
-        if name in UNNAMED:
+    # The parts come before the structures that contain them.
+    parts = ["Keyword", *UNNAMED]
+    for name in [*parts, *(name for name in structures if name not in parts)]:
+        kind, fields = structures[name]
+        ours, theirs = (name if name in OURS else f"our_{name}"), f"RedisModule{name}"
+        yield f"typedef {kind} {{ {' '.join(f'{c_type(of)} {field};' for field, of in fields)} }} {ours};"
+        if name in OURS:
             continue
-        fields = [
-            (field.removeprefix("r#"), kind)
-            for field, kind in re.findall(r"pub\(crate\) ([\w#]+): (.+),$", body, re.M)
-        ]
-        theirs = f"RedisModule{name}"
-        for field, kind in fields:
-            if kind not in UNNAMED:
-                wanted = "int" if kind == "c_int" else c_type(kind)
-                yield same_type(f"(({theirs} *)0)->{field}", wanted)
-        yield f"struct {name} {{ {' '.join(declared(field, kind) for field, kind in fields)} }};"
-        for field, _ in fields:
-            yield f'_Static_assert(offsetof({theirs}, {field}) == offsetof(struct {name}, {field}), "{name}.{field}");'
-        # The methods may be shorter than the header's: servers read only the fields of the given version.
-        if name != "TypeMethods":
-            yield f'_Static_assert(sizeof({theirs}) == sizeof(struct {name}), "{name}");'
-
-
-def declared(field, kind):
-    unions = {"BeginSearch": "struct { const char *keyword; int startfrom; }", "KeyRange": "struct { int a, b, c; }"}
-    return f"{unions.get(kind) or c_type(kind)} {field};"
+        for field, of in fields:
+            if of in UNNAMED:
+                for mine, header in UNNAMED[of].items():
+                    yield same_type(f"(({theirs} *)0)->{field}.{header}", f"__typeof__((({ours} *)0)->{field}.{mine})")
+                    yield same_place(theirs, f"{field}.{header}", ours, f"{field}.{mine}")
+            else:
+                yield same_type(f"(({theirs} *)0)->{field}", c_type(of))
+            yield same_place(theirs, field, ours, field)
+        # Of the methods, servers read the fields of the given version: aux_save2 is the first of a later one.
+        size = f"offsetof({theirs}, aux_save2)" if name == "TypeMethods" else f"sizeof({theirs})"
+        yield f'_Static_assert({size} == sizeof({ours}), "{name}");'
 
 
 @pytest.fixture(scope="module")
@@ -111,21 +139,30 @@ def compile_c(header, lines):
 
 def test_every_declaration_matches_the_header(header):
     lines = list(checks())
-    # The regular expressions found functions, callbacks, constants and structures.
-    for kind, least in (("RedisModule_", 60), ("Func)0", 20), ("REDISMODULE_", 30), ("offsetof", 35)):
-        assert sum(kind in line for line in lines) >= least, kind
     compiled = compile_c(header, lines)
     assert compiled.returncode == 0, compiled.stderr
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("right", "wrong"),
     [
-        same_type("RedisModule_OpenKey", c_signature("ctx: *mut Ctx, name: *mut String", "*mut Key")),
-        same_type("RedisModule_StringPtrLen", c_signature("s: *mut String, len: *mut usize", "*const c_char")),
-        same_type("(RedisModuleInfoFunc)0", c_signature("*mut InfoCtx, c_long", "")),
-        '_Static_assert(REDISMODULE_WRITE == (1 << 0), "WRITE");',
+        ("name: *mut String, mode: c_int) -> *mut Key", "name: *mut String) -> *mut Key"),
+        ("StringPtrLen(string: *const String", "StringPtrLen(string: *mut String"),
+        ("type InfoFunc = unsafe extern \"C\" fn(*mut InfoCtx, c_int)", "type InfoFunc = unsafe extern \"C\" fn(*mut InfoCtx, c_long)"),
+        ("type FreePrivateData = unsafe extern \"C\" fn(*mut Ctx, *mut c_void)", "type FreePrivateData = unsafe extern \"C\" fn(*mut c_void)"),
+        ("const WRITE: c_int = 1 << 1", "const WRITE: c_int = 1 << 0"),
+        ("lastkey: c_int,\n    pub(crate) keystep: c_int", "keystep: c_int,\n    pub(crate) lastkey: c_int"),
+        ("    pub(crate) copy2: Option<TypeCopyFunc2>,\n", ""),
+        ("pub(crate) sizeof_keyspec: usize,\n", "pub(crate) sizeof_keyspec: c_int,\n"),
     ],
-)
-def test_a_wrong_declaration_is_detected(header, wrong):
-    assert "static assertion failed" in compile_c(header, [wrong]).stderr
+)  # fmt: skip
+def test_a_wrong_declaration_is_detected(header, monkeypatch, right, wrong):
+    assert right in RAW
+    monkeypatch.setitem(globals(), "RAW", RAW.replace(right, wrong))
+    assert "static assertion failed" in compile_c(header, checks()).stderr
+
+
+def test_a_declaration_that_is_not_understood_is_detected(monkeypatch):
+    monkeypatch.setitem(globals(), "RAW", RAW.replace("#[repr(C)]\npub(crate) struct CommandInfo {", "pub(crate) struct CommandInfo {"))
+    with pytest.raises(AssertionError):
+        declarations()

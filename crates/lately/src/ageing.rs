@@ -194,8 +194,7 @@ impl Ageing {
         self.starts[ring.position_of(age).index()]
     }
 
-    /// The age of an item that was inserted when its generation had one of the ages `newest..=oldest`, seen
-    /// from now.
+    /// How long ago an item was inserted whose generation now has one of the ages `newest..=oldest`.
     pub(crate) fn age_range(&self, ring: &Ring, newest: Age, oldest: Age) -> AgeRange {
         let end = match newest.0.checked_sub(1) {
             Some(younger) => self.start_of(ring, Age(younger)),

@@ -173,9 +173,9 @@ impl AsOf<'_> {
         }
     }
 
-    /// The segment of age a holds the generations a - k + 1 to a, so the segments of the ages l, l - k, l -
-    /// 2k, ... hold each of the generations 0 to l once. They reach a little further back than the window, so
-    /// the sum is scaled down to it.
+    /// The segment of age a holds the generations a - k + 1 to a, so the segments of the ages l, l - k,
+    /// l - 2k, ... hold each of the generations 0 to l once. They reach a little further back than the window,
+    /// so the sum is scaled down to it.
     fn distinct_items(&self, ring: &Ring, ageing: &Ageing, sample: Sample) -> f64 {
         let Filter { dimensions, ring: ring_now, memory, .. } = self.filter;
         let (k, l) = (ring.required_matches(), ring.window_generations());

@@ -8,7 +8,7 @@ pub(super) struct Age;
 impl Command for Age {
     const DESCRIPTION: Description = Description::new(
         c"apbf.age",
-        c"Returns the least and most inserts (and milliseconds) since the item was added; nil if not seen.",
+        c"Returns the least and most inserts (and milliseconds) since the item was added; nil if not seen lately.",
         Some(KeyUse::Reads),
         &[Parameter::KEY, Parameter::ITEM],
     )

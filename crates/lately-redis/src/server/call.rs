@@ -64,8 +64,8 @@ impl<'a> Call<'a> {
     }
 
     /// Returns true if the client may be blocked until the reply is ready. Returns false inside transactions
-    /// and scripts, whose commands must run one directly after the other, and for replayed commands, which no
-    /// client waits for.
+    /// and scripts, whose commands must run one directly after the other, for replayed commands, which no
+    /// client waits for, and where the server forbids blocking.
     pub(crate) fn may_wait(&self) -> bool {
         const IN_A_ROW: c_int = raw::CTX_FLAGS_MULTI | raw::CTX_FLAGS_LUA | raw::CTX_FLAGS_DENY_BLOCKING;
         // SAFETY: the context belongs to the running command.

@@ -1,4 +1,4 @@
-//! A safe interface to the server: every call of its C API is in this directory.
+//! A safe interface to the server. Every call of its C API is in this directory, except those for memory.
 #![allow(unsafe_code)]
 
 mod call;

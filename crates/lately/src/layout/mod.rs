@@ -85,7 +85,7 @@ pub(crate) trait Segments {
     fn words_are_valid(&self, range: Range<usize>) -> bool;
 }
 
-/// The share of each segment's cells that estimates read: the first cells. Hashes select cells evenly, so the
+/// The share of each segment that estimates read; they read its first cells. Hashes select cells evenly, so the
 /// first ones are as good as any.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample(pub(crate) f64);

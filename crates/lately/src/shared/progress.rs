@@ -86,8 +86,8 @@ impl Progress {
         }
     }
 
-    /// Counts inserts. A shift that does not count them has published its generation before. So a thread that
-    /// reads the generation after this call sees that generation or a newer one.
+    /// Counts inserts. A shift that does not count them published its generation before this count. So a
+    /// thread that reads the generation after this call sees that generation or a newer one.
     #[inline]
     fn count(&self, inserts: u64) -> u64 {
         self.inserts.0.fetch_add(inserts, Ordering::SeqCst);

@@ -49,8 +49,8 @@ fn store(words: &mut [u64], vector: usize, value: __m512i) {
 /// A [`Moment`] in registers, so that a loop need not read it again after every row it writes.
 pub(crate) struct LoadedMoment<'a, const WORDS: usize> {
     moment: Moment<'a, WORDS>,
-    /// The cache lines of the `Turn`. For `ages` and `active`, the lines of a row, repeated if a row has
-    /// fewer.
+    /// The cache lines of the `Turn`. For `ages` and `active`, the lines of a row, repeated from the first
+    /// line up to `MOST_VECTORS`.
     ages: [__m512i; MOST_VECTORS],
     active: [__m512i; MOST_VECTORS],
     runs: [__m512i; 2],

@@ -12,13 +12,13 @@
 //!
 //! # Ageing by stamps
 //!
-//! A shift does not touch the rows. Each row's stamp tells in which generation the row was last written. d
+//! A shift does not clear any segment. Each row's stamp tells in which generation the row was last written. d
 //! generations later, the segments of ages 0 to d - 1 have been recycled: in this row they count as empty,
 //! although their old bits are still there. A query ignores these bits, an insert clears them.
 //!
-//! A stamp is the generation modulo 2^15. To make d unambiguous, every shift brings the next ceil(rows /
-//! 2^14) rows up to date, in turn. So every row is visited at least once in 2^14 + 1 shifts, d <= 2^14 + 1 <
-//! 2^15 always holds, and the difference of stamps is the true one.
+//! A stamp is the generation modulo 2^15. To make d unambiguous, every shift brings the next
+//! ceil(rows / 2^14) rows up to date, in turn. So every row is visited at least once in 2^14 + 1 shifts. Then
+//! d <= 2^14 + 1 < 2^15 always holds, and the difference of stamps is the true one.
 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 pub(super) mod avx2;
