@@ -43,7 +43,7 @@ fn load_or_build(path: &Path) -> Result<Filter> {
     match Filter::load(path) {
         // It keeps the window and the rate it was built with. Changing the numbers below does not change it.
         Ok(seen) => Ok(seen),
-        Err(SnapshotError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+        Err(SnapshotError::Io { error, .. }) if error.kind() == ErrorKind::NotFound => {
             let seen = Filter::builder().window(100_000).false_positive_rate(1e-6).build()?;
             // If the directory is missing or read-only, fail now, before any work is done.
             seen.save(path)?;

@@ -126,10 +126,10 @@ impl Promise {
                     return differs("the window", format!("--within {}", span_name(span)), count(inserts));
                 }
             },
-            Window::Time { span_ms, capacity, .. } => {
-                let stored_span = format!("--within {}", human_span(span_ms));
+            Window::Time { span, capacity, .. } => {
+                let stored_span = format!("--within {}", span_name(Some(span)));
                 match (self.within, self.capacity) {
-                    (Some(asked), _) if asked.as_millis() != u128::from(span_ms) => {
+                    (Some(asked), _) if asked != span => {
                         return differs(
                             "the span",
                             format!("--within {}", span_name(Some(asked))),
@@ -252,8 +252,8 @@ impl From<ConfigError> for Failure {
 pub(crate) fn describe_window(window: &Window) -> String {
     match *window {
         Window::Count { inserts } => format!("the last {inserts} records"),
-        Window::Time { span_ms, capacity, .. } => {
-            format!("the last {}, up to {capacity} records", human_span(span_ms))
+        Window::Time { span, capacity, .. } => {
+            format!("the last {}, up to {capacity} records", span_name(Some(span)))
         }
         _ => "a window of a kind that this version does not know".into(),
     }

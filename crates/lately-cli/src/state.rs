@@ -53,7 +53,7 @@ impl StateFile {
     /// Loads the saved filter; returns `None` if the file does not exist.
     pub(crate) fn load(&self) -> Result<Option<Filter>, Failure> {
         match load(&self.path) {
-            Err(SnapshotError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(SnapshotError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             loaded => Ok(Some(loaded?)),
         }
     }
@@ -152,8 +152,8 @@ pub(crate) fn load(path: &Path) -> Result<Filter, SnapshotError> {
         SnapshotError::Io { .. } => error,
         // The library does not know which file its bytes came from.
         damaged => {
-            let source = io::Error::new(io::ErrorKind::InvalidData, damaged);
-            SnapshotError::Io { path: path.display().to_string(), source }
+            let error = io::Error::new(io::ErrorKind::InvalidData, damaged);
+            SnapshotError::Io { path: path.to_path_buf(), error }
         }
     })
 }

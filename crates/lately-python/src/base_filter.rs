@@ -332,7 +332,8 @@ impl BaseFilter {
         let class = if self.state.is_shared() { "SharedFilter" } else { "Filter" };
         let window = match plan.window {
             Window::Count { inserts } => format!("the last {inserts} inserts"),
-            Window::Time { span_ms, capacity, .. } => {
+            Window::Time { span, capacity, .. } => {
+                let span_ms = span.as_millis();
                 format!("the last {span_ms} ms, up to {capacity} inserts")
             }
             _ => "a window".into(),

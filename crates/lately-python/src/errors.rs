@@ -42,9 +42,9 @@ pub(crate) fn config(error: lately::ConfigError) -> PyErr {
 pub(crate) fn snapshot(error: lately::SnapshotError) -> PyErr {
     match error {
         // From the error number, Python chooses the subclass, for example FileNotFoundError.
-        lately::SnapshotError::Io { path, source } => match source.raw_os_error() {
-            Some(number) => PyOSError::new_err((number, describe(&source), path)),
-            None => PyOSError::new_err(format!("{path}: {source}")),
+        lately::SnapshotError::Io { path, error } => match error.raw_os_error() {
+            Some(number) => PyOSError::new_err((number, describe(&error), path.display().to_string())),
+            None => PyOSError::new_err(format!("{}: {error}", path.display())),
         },
         // The snapshot is valid, so this is not a SnapshotError.
         lately::SnapshotError::Allocation { .. } => PyMemoryError::new_err(error.to_string()),

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use lately::{AgeRange, Overload, Plan, Segment, Statistics, Window};
+use lately::{AgeRange, Plan, Segment, Statistics, Window};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyRange, PyTuple};
@@ -23,8 +23,7 @@ fn instance<'py>(py: Python<'py>, class: &str, fields: &Bound<'py, PyDict>) -> P
 
 pub(crate) fn plan<'py>(py: Python<'py>, plan: &Plan) -> PyResult<Bound<'py, PyAny>> {
     let (span_ms, overload) = match plan.window {
-        Window::Time { span_ms, overload: Overload::KeepWindow, .. } => (Some(span_ms), Some("keep_window")),
-        Window::Time { span_ms, overload: Overload::KeepRate, .. } => (Some(span_ms), Some("keep_rate")),
+        Window::Time { span, overload, .. } => (Some(span.as_millis() as u64), Some(overload.word())),
         _ => (None, None),
     };
     let (parts, block_bits, row_bytes) = match plan.shape.segment {
@@ -64,7 +63,11 @@ pub(crate) fn plan<'py>(py: Python<'py>, plan: &Plan) -> PyResult<Bound<'py, PyA
 pub(crate) fn age_range<'py>(py: Python<'py>, age: &AgeRange) -> PyResult<Bound<'py, PyAny>> {
     let fields = fields!(py, {
         inserts: range(py, &age.inserts)?,
-        millis: age.millis.as_ref().map(|millis| range(py, millis)).transpose()?,
+        millis: age
+            .time
+            .as_ref()
+            .map(|time| range(py, &(time.start().as_millis() as u64..=time.end().as_millis() as u64)))
+            .transpose()?,
     });
     instance(py, "AgeRange", &fields)
 }

@@ -21,8 +21,9 @@ use crate::window::{Overload, Window};
 pub struct AgeRange {
     /// The number of later inserts; 0 for the last item inserted.
     pub inserts: RangeInclusive<u64>,
-    /// Milliseconds since the insert, for time windows whose clock has been set.
-    pub millis: Option<RangeInclusive<u64>>,
+    /// The time since the insert, for time windows whose clock has been set.
+    #[cfg_attr(feature = "serde", serde(rename = "millis", with = "crate::milliseconds::range"))]
+    pub time: Option<RangeInclusive<Duration>>,
 }
 
 /// The start of a generation. It is stored at the ring position of the segment with the generation's age.
@@ -172,9 +173,10 @@ impl Ageing {
     fn generation_clock(&self, ring: &Ring) -> Option<GenerationClock> {
         match self.window {
             Window::Count { .. } => None,
-            Window::Time { span_ms, .. } => {
-                Some(GenerationClock { span_ms, generations: ring.window_generations() })
-            }
+            Window::Time { .. } => Some(GenerationClock {
+                span_ms: self.window.span_ms(),
+                generations: ring.window_generations(),
+            }),
         }
     }
 
@@ -205,7 +207,9 @@ impl Ageing {
         let most_inserts = (self.inserts - start.inserts).saturating_sub(1).max(least_inserts);
         AgeRange {
             inserts: least_inserts..=most_inserts,
-            millis: self.latest_ms.map(|now| now - end.millis..=now - start.millis),
+            time: self.latest_ms.map(|now| {
+                Duration::from_millis(now - end.millis)..=Duration::from_millis(now - start.millis)
+            }),
         }
     }
 
@@ -219,10 +223,10 @@ impl Ageing {
 
     /// See [`Filter::guaranteed_span`](crate::Filter::guaranteed_span).
     pub(crate) fn guaranteed_span(&self, ring: &Ring) -> Option<Duration> {
-        let Window::Time { span_ms, .. } = self.window else { return None };
+        let Window::Time { span, .. } = self.window else { return None };
         let nothing_expired = ring.generation() <= u64::from(ring.window_generations());
         let certain_ms = self.now_or_zero() - self.oldest_certain_generation(ring).millis;
-        Some(Duration::from_millis(if nothing_expired { span_ms } else { certain_ms.min(span_ms) }))
+        Some(if nothing_expired { span } else { span.min(Duration::from_millis(certain_ms)) })
     }
 
     /// The start of the generation of age l, the oldest one that still has all its segments.

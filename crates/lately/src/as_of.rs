@@ -2,6 +2,7 @@
 
 use crate::ageing::{AgeRange, Ageing};
 use crate::filter::Filter;
+use crate::item::Item;
 use crate::layout::Sample;
 use crate::operations::check_lengths;
 use crate::query::{self, Matches as _};
@@ -66,7 +67,7 @@ impl query::Matches for AsOf<'_> {
 impl AsOf<'_> {
     /// See [`Filter::contains`].
     #[inline]
-    pub fn contains<T: AsRef<[u8]>>(&self, item: T) -> bool {
+    pub fn contains<T: Item>(&self, item: T) -> bool {
         self.contains_hash(self.filter.hash_of(item))
     }
 
@@ -83,7 +84,7 @@ impl AsOf<'_> {
     ///
     /// # Panics
     /// If `items` and `seen` differ in length.
-    pub fn contains_batch<T: AsRef<[u8]>>(&self, items: &[T], seen: &mut [bool]) {
+    pub fn contains_batch<T: Item>(&self, items: &[T], seen: &mut [bool]) {
         if self.shifts == 0 {
             return self.filter.contains_batch(items, seen);
         }
@@ -92,7 +93,7 @@ impl AsOf<'_> {
     }
 
     /// See [`Filter::age_of`].
-    pub fn age_of<T: AsRef<[u8]>>(&self, item: T) -> Option<AgeRange> {
+    pub fn age_of<T: Item>(&self, item: T) -> Option<AgeRange> {
         self.age_of_hash(self.filter.hash_of(item))
     }
 
@@ -187,7 +188,7 @@ impl AsOf<'_> {
         let held = if inserted * sample.0 < FEW && sample.0 < 1.0 { inserted } else { held };
         let (window, reach) = match dimensions.window {
             Window::Count { .. } => (dimensions.guaranteed_items(), ageing.inserts - start.inserts),
-            Window::Time { span_ms, .. } => (span_ms, ageing.now_or_zero() - start.millis),
+            Window::Time { .. } => (dimensions.window.span_ms(), ageing.now_or_zero() - start.millis),
         };
         if reach > window { held * window as f64 / reach as f64 } else { held }
     }

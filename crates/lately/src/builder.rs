@@ -6,9 +6,10 @@ use core::time::Duration;
 use crate::error::ConfigError;
 use crate::filter::Filter;
 use crate::hash::HashFunction;
-use crate::plan::{Plan, Prefer, Request};
+use crate::plan::Plan;
+use crate::promise::{Prefer, Promise};
 use crate::shape::{Layout, Segment};
-use crate::window::{Overload, Window};
+use crate::window::Overload;
 
 /// Describes the filter to build; created by [`Filter::builder`].
 ///
@@ -30,32 +31,43 @@ use crate::window::{Overload, Window};
 #[derive(Clone, Debug, Default)]
 #[must_use = "a builder does nothing until build() or plan() is called"]
 pub struct Builder {
-    window: Option<AskedWindow>,
-    overload: Option<Overload>,
-    rate: Option<f64>,
-    max_slack: Option<f64>,
-    layout: Option<Layout>,
-    shape: Option<(u32, u32)>,
-    segment: Option<Segment>,
-    max_memory: Option<u64>,
-    prefer: Prefer,
+    promise: Promise,
     hash_function: HashFunction,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum AskedWindow {
-    Count(u64),
-    Time(Duration, u64),
+impl Filter {
+    /// Returns a filter that never forgets the last `window` inserts, and mistakes new items at most at this
+    /// rate. [`builder`](Self::builder) has everything else.
+    ///
+    /// ```
+    /// let mut seen = lately::Filter::new(1_000_000, 1e-4)?;
+    /// assert!(!seen.check_and_insert("order-17") && seen.check_and_insert("order-17"));
+    /// # Ok::<(), lately::ConfigError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The same as [`Builder::build`].
+    pub fn new(window: u64, false_positive_rate: f64) -> Result<Self, ConfigError> {
+        Self::builder().window(window).false_positive_rate(false_positive_rate).build()
+    }
+
+    /// Returns a builder that describes a filter.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
 }
 
 impl Builder {
-    pub(crate) fn new() -> Self {
-        Self::default()
+    /// Sets the whole promise at once, and replaces every setting but the hash function.
+    pub fn promise(mut self, promise: Promise) -> Self {
+        self.promise = promise;
+        self
     }
 
     /// Guarantees the last `inserts` inserts.
     pub fn window(mut self, inserts: u64) -> Self {
-        self.window = Some(AskedWindow::Count(inserts));
+        self.promise.window = Some(inserts);
+        (self.promise.within, self.promise.capacity) = (None, None);
         self
     }
 
@@ -65,21 +77,22 @@ impl Builder {
     /// of the l generations of the span receives more than capacity / l. For a bursty stream, choose a
     /// capacity that covers the bursts. See [`Filter::advance_to`] and [`overload`](Self::overload).
     pub fn time_window(mut self, span: Duration, capacity: u64) -> Self {
-        self.window = Some(AskedWindow::Time(span, capacity));
+        self.promise.window = None;
+        (self.promise.within, self.promise.capacity) = (Some(span), Some(capacity));
         self
     }
 
     /// Sets what a time window keeps when it receives more items than its capacity: the span (the default) or
     /// the rate.
     pub fn overload(mut self, overload: Overload) -> Self {
-        self.overload = Some(overload);
+        self.promise.overload = Some(overload);
         self
     }
 
     /// Sets the largest acceptable probability that an item which was never inserted is reported, at the
     /// worst moment, by the exact model.
     pub fn false_positive_rate(mut self, rate: f64) -> Self {
-        self.rate = Some(rate);
+        self.promise.false_positive_rate = Some(rate);
         self
     }
 
@@ -88,7 +101,7 @@ impl Builder {
     /// a million. Small slack costs memory. By default the planner aims at
     /// [`DEFAULT_SLACK`](crate::DEFAULT_SLACK).
     pub fn max_slack(mut self, slack: f64) -> Self {
-        self.max_slack = Some(slack);
+        self.promise.max_slack = Some(slack);
         self
     }
 
@@ -106,13 +119,13 @@ impl Builder {
     /// # Ok::<(), lately::ConfigError>(())
     /// ```
     pub fn prefer(mut self, prefer: Prefer) -> Self {
-        self.prefer = prefer;
+        self.promise.prefer = prefer;
         self
     }
 
     /// Restricts the planner to this layout. By default the planner chooses the layout.
     pub fn layout(mut self, layout: Layout) -> Self {
-        self.layout = Some(layout);
+        self.promise.layout = Some(layout);
         self
     }
 
@@ -130,7 +143,7 @@ impl Builder {
     /// # Ok::<(), lately::ConfigError>(())
     /// ```
     pub fn shape(mut self, required_matches: u32, window_generations: u32) -> Self {
-        self.shape = Some((required_matches, window_generations));
+        self.promise.shape = Some((required_matches, window_generations));
         self
     }
 
@@ -145,7 +158,7 @@ impl Builder {
     /// # Ok::<(), lately::ConfigError>(())
     /// ```
     pub fn segment(mut self, segment: Segment) -> Self {
-        self.segment = Some(segment);
+        self.promise.segment = Some(segment);
         self
     }
 
@@ -156,7 +169,7 @@ impl Builder {
     /// [`Prefer::Speed`] may spend up to half of this memory on fewer accesses: the plan may take twice the
     /// least memory for its window and rate.
     pub fn max_memory(mut self, bytes: u64) -> Self {
-        self.max_memory = Some(bytes);
+        self.promise.max_memory = Some(bytes);
         self
     }
 
@@ -177,7 +190,7 @@ impl Builder {
     /// # Errors
     /// The same as [`build`](Self::build).
     pub fn plan(&self) -> Result<Plan, ConfigError> {
-        self.request()?.dimensions().map(|dimensions| Plan::of(&dimensions))
+        self.promise.plan()
     }
 
     /// Returns ranked plans for the request. The first is the one that [`build`](Self::build) uses; see
@@ -187,7 +200,7 @@ impl Builder {
     /// # Errors
     /// The same as [`build`](Self::build).
     pub fn plans(&self) -> Result<Vec<Plan>, ConfigError> {
-        self.request()?.plans()
+        self.promise.plans()
     }
 
     /// Plans the filter and allocates all the memory it will ever use.
@@ -198,7 +211,7 @@ impl Builder {
     /// # Errors
     /// If the requested filter cannot be built. The error names the value, the limit and the remedy.
     pub fn build(&self) -> Result<Filter, ConfigError> {
-        Filter::with_dimensions(self.request()?.dimensions()?, self.hash_function)
+        Filter::with_dimensions(self.promise.dimensions()?, self.hash_function)
     }
 
     /// Builds the same filter for use by many threads.
@@ -208,29 +221,5 @@ impl Builder {
     #[cfg(feature = "std")]
     pub fn build_shared(&self) -> Result<crate::SharedFilter, ConfigError> {
         crate::SharedFilter::try_from(self.build()?)
-    }
-
-    fn request(&self) -> Result<Request, ConfigError> {
-        let window = match (self.window, self.overload) {
-            (Some(AskedWindow::Time(span, capacity)), overload) => {
-                let millis = span.as_nanos().div_ceil(1_000_000);
-                let span_ms =
-                    u64::try_from(millis).ok().filter(|&ms| ms > 0).ok_or(ConfigError::Span { millis })?;
-                Some(Window::Time { span_ms, capacity, overload: overload.unwrap_or_default() })
-            }
-            (_, Some(_)) => return Err(ConfigError::OverloadWithoutTime),
-            (Some(AskedWindow::Count(inserts)), None) => Some(Window::Count { inserts }),
-            (None, None) => None,
-        };
-        Ok(Request {
-            window,
-            rate: self.rate,
-            max_slack: self.max_slack,
-            layout: self.layout,
-            shape: self.shape,
-            segment: self.segment,
-            max_memory: self.max_memory,
-            prefer: self.prefer,
-        })
     }
 }

@@ -2,8 +2,8 @@
 
 use alloc::string::String;
 
-use crate::plan::MAX_WINDOW;
-use crate::shape::{Layout, MAX_PARTS, MAX_SEGMENTS};
+use crate::limits::{MAX_PARTS, MAX_SEGMENTS, MAX_WINDOW, MIN_RATE};
+use crate::shape::Layout;
 
 /// The reason why the requested filter cannot be built.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -42,7 +42,7 @@ pub enum ConfigError {
         window_generations: u32,
     },
     /// The rate is not in the range that can be promised.
-    #[error("a false positive rate of {rate} cannot be promised: ask for at least {min:e} and less than 1", min = crate::plan::MIN_RATE)]
+    #[error("a false positive rate of {rate} cannot be promised: ask for at least {min:e} and less than 1", min = MIN_RATE)]
     Rate {
         /// The requested value.
         rate: f64,
@@ -125,6 +125,25 @@ pub enum ConfigError {
         /// The layout of the requested segment.
         segment: Layout,
     },
+    /// Both kinds of window were given.
+    #[error(
+        "a window of {window} inserts and a time window were both asked for: a filter has one window, so leave out one of the two"
+    )]
+    TwoWindows {
+        /// The requested count window.
+        window: u64,
+    },
+    /// A time window without a capacity.
+    #[error("a time window needs a capacity: give the largest number of inserts that you expect in one span")]
+    MissingCapacity,
+    /// A capacity without a time window.
+    #[error(
+        "a capacity of {capacity} was given without a span: leave it out for a count window, or give the span of a time window"
+    )]
+    CapacityWithoutSpan {
+        /// The requested capacity.
+        capacity: u64,
+    },
     /// An overload policy was given for a count window.
     #[error(
         "an overload policy was given for a count window, which cannot be overloaded: leave it out, or ask for time_window(span, capacity)"
@@ -183,12 +202,13 @@ fn remedies(fitting_window: Option<&u64>, fitting_rate: Option<&f64>) -> String 
 pub enum SnapshotError {
     /// The file could not be read or written.
     #[cfg(feature = "std")]
-    #[error("{path}: {source}")]
+    #[error("{}: {error}", path.display())]
     Io {
         /// The path of the file.
-        path: String,
-        /// The error of the operating system.
-        source: std::io::Error,
+        path: std::path::PathBuf,
+        /// The error of the operating system. The message includes it, so it is not a `source` as well: a report of
+        /// the whole chain would print it twice.
+        error: std::io::Error,
     },
     /// The bytes end before the snapshot that their header describes.
     #[error(

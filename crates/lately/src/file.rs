@@ -5,7 +5,6 @@ use std::format;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::string::ToString;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::vec::Vec;
 
@@ -50,7 +49,7 @@ impl Filter {
                 self.write_snapshot(|piece| pending.file.write_all(piece))?;
                 Ok(pending)
             })
-            .map_err(|source| at(path, source))
+            .map_err(|error| at(path, error))
     }
 
     /// Loads a snapshot that [`save`](Self::save) wrote, or the bytes of [`to_bytes`](Self::to_bytes).
@@ -63,7 +62,7 @@ impl Filter {
             let mut file = File::open(path)?;
             let metadata = file.metadata()?;
             Ok(if metadata.is_file() {
-                let fill = |piece: &mut [u8]| file.read_exact(piece).map_err(|source| at(path, source));
+                let fill = |piece: &mut [u8]| file.read_exact(piece).map_err(|error| at(path, error));
                 Self::read_snapshot(metadata.len(), fill)
             } else {
                 // The length is known in advance only for a regular file. Other input may be endless, so it
@@ -76,12 +75,12 @@ impl Filter {
                 Self::from_bytes(&bytes)
             })
         };
-        read().map_err(|source| at(path, source))?
+        read().map_err(|error| at(path, error))?
     }
 }
 
-fn at(path: &Path, source: io::Error) -> SnapshotError {
-    SnapshotError::Io { path: path.display().to_string(), source }
+fn at(path: &Path, error: io::Error) -> SnapshotError {
+    SnapshotError::Io { path: path.to_path_buf(), error }
 }
 
 /// A snapshot that has been written to a temporary file but is not in place yet; created by
@@ -147,7 +146,7 @@ impl PendingSave {
             }
             Ok(())
         };
-        remove().map_err(|source| at(path, source))
+        remove().map_err(|error| at(path, error))
     }
 
     /// Makes the snapshot durable and replaces the old one.
@@ -162,7 +161,7 @@ impl PendingSave {
             self.is_in_place = true;
             sync_directory(&self.target)
         };
-        replace().map_err(|source| at(&self.target, source))
+        replace().map_err(|error| at(&self.target, error))
     }
 }
 

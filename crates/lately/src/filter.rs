@@ -5,9 +5,9 @@ use core::time::Duration;
 
 use crate::ageing::{AgeRange, Ageing};
 use crate::batch::State;
-use crate::builder::Builder;
 use crate::error::ConfigError;
 use crate::hash::HashFunction;
+use crate::item::Item;
 use crate::layout::kernel::Instructions;
 use crate::layout::{Memory, whichever};
 use crate::plan::{Dimensions, Plan};
@@ -20,9 +20,9 @@ use crate::window::Window;
 ///
 /// Any of the last [`guaranteed_window`](Self::guaranteed_window) inserts is reported, always. Items that
 /// were never inserted are reported at most at the requested rate. Items that have left the window are soon
-/// forgotten; [`max_slack`](Builder::max_slack) bounds how soon.
+/// forgotten; [`max_slack`](crate::Builder::max_slack) bounds how soon.
 ///
-/// An item is any `AsRef<[u8]>`. Every operation also has a form for callers with their own 64-bit hash
+/// An item is any `Item`. Every operation also has a form for callers with their own 64-bit hash
 /// (`*_hash`; the hash must be well mixed) and for many items at once (`*_batch`, `*_hash_batch`).
 ///
 /// ```
@@ -57,11 +57,6 @@ impl PartialEq for Filter {
 }
 
 impl Filter {
-    /// Returns a builder that describes a filter.
-    pub fn builder() -> Builder {
-        Builder::new()
-    }
-
     pub(crate) fn with_dimensions(
         dimensions: Dimensions,
         hash_function: HashFunction,
@@ -90,7 +85,7 @@ impl Filter {
     /// assert_eq!(seen.age_of("never"), None);
     /// # Ok::<(), lately::ConfigError>(())
     /// ```
-    pub fn age_of<T: AsRef<[u8]>>(&self, item: T) -> Option<AgeRange> {
+    pub fn age_of<T: Item>(&self, item: T) -> Option<AgeRange> {
         self.age_of_hash(self.hash_of(item))
     }
 

@@ -9,6 +9,8 @@ use core::hash::Hasher as _;
 use siphasher::sip::SipHasher13;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
+use crate::item::Item;
+
 /// The hash that turns an item's bytes into 64 bits.
 ///
 /// ```
@@ -56,24 +58,30 @@ impl fmt::Debug for HashFunction {
 }
 
 impl HashFunction {
+    /// Returns the 64-bit hash of an item.
+    #[inline]
+    pub fn hash_of<T: Item + ?Sized>(&self, item: &T) -> u64 {
+        item.with_bytes(|bytes| self.hash(bytes))
+    }
+
     /// Returns the 64-bit hash of an item's bytes.
     #[inline]
-    pub fn hash(&self, item: &[u8]) -> u64 {
+    pub fn hash(&self, bytes: &[u8]) -> u64 {
         match self {
             // Without a seed it uses constants where the seeded form computes; it is short enough to be
             // inlined into the caller's loop.
-            Self::Xxh3 { seed: 0 } => xxh3_64(item),
-            keyed => keyed.hash_keyed(item),
+            Self::Xxh3 { seed: 0 } => xxh3_64(bytes),
+            keyed => keyed.hash_keyed(bytes),
         }
     }
 
     #[inline(never)]
-    fn hash_keyed(&self, item: &[u8]) -> u64 {
+    fn hash_keyed(&self, bytes: &[u8]) -> u64 {
         match self {
-            Self::Xxh3 { seed } => xxh3_64_with_seed(item, *seed),
+            Self::Xxh3 { seed } => xxh3_64_with_seed(bytes, *seed),
             Self::SipHash13 { key } => {
                 let mut hasher = SipHasher13::new_with_key(key);
-                hasher.write(item);
+                hasher.write(bytes);
                 hasher.finish()
             }
         }

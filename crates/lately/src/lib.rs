@@ -84,10 +84,15 @@ mod error;
 mod file;
 mod filter;
 mod hash;
+mod item;
 mod layout;
+mod limits;
+#[cfg(feature = "serde")]
+mod milliseconds;
 pub mod model;
 mod operations;
 mod plan;
+mod promise;
 mod query;
 mod ring;
 #[cfg(feature = "serde")]
@@ -101,6 +106,7 @@ mod statistics;
 #[cfg(feature = "std")]
 mod sync;
 mod window;
+mod words;
 
 pub use ageing::AgeRange;
 pub use as_of::AsOf;
@@ -110,14 +116,18 @@ pub use error::{ConfigError, SnapshotError};
 pub use file::PendingSave;
 pub use filter::Filter;
 pub use hash::HashFunction;
+pub use item::{CompositeKey, Item};
 pub use layout::huge_pages::ask_for_huge_pages;
-pub use plan::{DEFAULT_SLACK, MAX_WINDOW, MIN_RATE, Plan, Prefer, shard_window};
-pub use shape::{Layout, MAX_PARTS, MAX_SEGMENTS, Segment, Shape};
+pub use limits::{MAX_PARTS, MAX_SEGMENTS, MAX_WINDOW, MIN_RATE};
+pub use plan::{DEFAULT_SLACK, Plan, shard_window};
+pub use promise::{Prefer, Promise};
+pub use shape::{Layout, Segment, Shape};
 #[cfg(feature = "std")]
 pub use shared::SharedFilter;
 pub use snapshot::FORMAT_VERSION;
 pub use statistics::{Counters, Statistics};
 pub use window::{Overload, Window};
+pub use words::UnknownWord;
 
 /// The README's examples are tests too. Those of the whole project are tested in `lately-examples`.
 #[cfg(all(doctest, feature = "std"))]

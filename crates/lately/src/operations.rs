@@ -5,6 +5,7 @@
 
 use crate::batch::{CheckAndInsert, CheckOrInsert, Insert};
 use crate::filter::Filter;
+use crate::item::Item;
 #[cfg(feature = "std")]
 use crate::shared::SharedFilter;
 
@@ -16,35 +17,35 @@ macro_rules! operations {
             /// Returns the hash that this filter gives to an item: `contains(item)` is
             /// `contains_hash(hash_of(item))`.
             #[inline]
-            pub fn hash_of<T: AsRef<[u8]>>(& $self, item: T) -> u64 {
-                $self.hash_function.hash(item.as_ref())
+            pub fn hash_of<T: Item>(& $self, item: T) -> u64 {
+                $self.hash_function.hash_of(&item)
             }
 
             /// Inserts an item. It is reported as long as it is in the window: for *window* inserts,
             /// including its own, or for the span of a time window.
             #[inline]
-            pub fn insert<T: AsRef<[u8]>>($($write)+ $self, item: T) {
+            pub fn insert<T: Item>($($write)+ $self, item: T) {
                 $self.insert_hash($self.hash_of(item));
             }
 
             /// Returns true if the item was inserted lately; every item in the window is reported. `false`
             /// means that the item is not in the window, not that it was never inserted.
             #[inline]
-            pub fn contains<T: AsRef<[u8]>>(& $self, item: T) -> bool {
+            pub fn contains<T: Item>(& $self, item: T) -> bool {
                 $self.contains_hash($self.hash_of(item))
             }
 
             /// Deduplicates; every sighting refreshes the item. Returns true if the item was seen lately, and
             /// inserts it in any case. An item counts as new again once it has been *silent* for the window.
             #[inline]
-            pub fn check_and_insert<T: AsRef<[u8]>>($($write)+ $self, item: T) -> bool {
+            pub fn check_and_insert<T: Item>($($write)+ $self, item: T) -> bool {
                 $self.check_and_insert_hash($self.hash_of(item))
             }
 
             /// Deduplicates; only the first sighting counts. Returns true if the item was seen lately;
             /// inserts it only if not. An item counts as new about *once per* window, however often it comes.
             #[inline]
-            pub fn check_or_insert<T: AsRef<[u8]>>($($write)+ $self, item: T) -> bool {
+            pub fn check_or_insert<T: Item>($($write)+ $self, item: T) -> bool {
                 $self.check_or_insert_hash($self.hash_of(item))
             }
 
@@ -73,9 +74,9 @@ macro_rules! operations {
             }
 
             /// Calls [`insert`](Self::insert) for each item, in order.
-            pub fn insert_batch<T: AsRef<[u8]>>($($write)+ $self, items: &[T]) {
+            pub fn insert_batch<T: Item>($($write)+ $self, items: &[T]) {
                 let hash_function = $self.hash_function;
-                $self.run_batch(Insert, items.iter().map(|item| hash_function.hash(item.as_ref())), &mut []);
+                $self.run_batch(Insert, items.iter().map(|item| hash_function.hash_of(item)), &mut []);
             }
 
             /// Calls [`contains`](Self::contains) for each item and writes the i-th answer to `seen[i]`.
@@ -91,7 +92,7 @@ macro_rules! operations {
             /// assert_eq!(seen, [true, false, true]);
             /// # Ok::<(), lately::ConfigError>(())
             /// ```
-            pub fn contains_batch<T: AsRef<[u8]>>(& $self, items: &[T], seen: &mut [bool]) {
+            pub fn contains_batch<T: Item>(& $self, items: &[T], seen: &mut [bool]) {
                 check_lengths(items, seen);
                 $self.run_batch_query(items.iter().map(|item| $self.hash_of(item)), seen);
             }
@@ -101,10 +102,10 @@ macro_rules! operations {
             ///
             /// # Panics
             /// If `items` and `seen` differ in length.
-            pub fn check_and_insert_batch<T: AsRef<[u8]>>($($write)+ $self, items: &[T], seen: &mut [bool]) {
+            pub fn check_and_insert_batch<T: Item>($($write)+ $self, items: &[T], seen: &mut [bool]) {
                 check_lengths(items, seen);
                 let hash_function = $self.hash_function;
-                let hashes = items.iter().map(|item| hash_function.hash(item.as_ref()));
+                let hashes = items.iter().map(|item| hash_function.hash_of(item));
                 $self.run_batch(CheckAndInsert, hashes, seen);
             }
 
@@ -113,10 +114,10 @@ macro_rules! operations {
             ///
             /// # Panics
             /// If `items` and `seen` differ in length.
-            pub fn check_or_insert_batch<T: AsRef<[u8]>>($($write)+ $self, items: &[T], seen: &mut [bool]) {
+            pub fn check_or_insert_batch<T: Item>($($write)+ $self, items: &[T], seen: &mut [bool]) {
                 check_lengths(items, seen);
                 let hash_function = $self.hash_function;
-                let hashes = items.iter().map(|item| hash_function.hash(item.as_ref()));
+                let hashes = items.iter().map(|item| hash_function.hash_of(item));
                 $self.run_batch(CheckOrInsert, hashes, seen);
             }
 

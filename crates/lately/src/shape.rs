@@ -2,12 +2,8 @@
 
 use core::fmt;
 
-use crate::error::ConfigError;
-
-/// The most segments (k + l) a filter may have.
-pub const MAX_SEGMENTS: u32 = 1024;
-/// The most parts a segment of [`Layout::Slices`] may have.
-pub const MAX_PARTS: u32 = 64;
+use crate::limits::{MAX_PARTS, MAX_SEGMENTS};
+use crate::words::words;
 
 /// How the segments are arranged in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,15 +22,7 @@ pub enum Layout {
     Rows,
 }
 
-impl fmt::Display for Layout {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Slices => "slices",
-            Self::Blocks => "blocks",
-            Self::Rows => "rows",
-        })
-    }
-}
+words!(Layout, "layout": Slices = "slices", Blocks = "blocks", Rows = "rows");
 
 /// The kind of one segment. An item picks cells in it: `parts` of them, or one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -82,31 +70,22 @@ impl Segment {
             [1, 2, 4, 8, 16]
                 .into_iter()
                 .map(move |bits_per_block| Self::Blocks { block_bits, bits_per_block })
-                .filter(|segment| segment.check().is_ok())
+                .filter(Self::is_possible)
         })
     }
 
-    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+    /// Returns true if filters can have segments of this kind.
+    pub(crate) fn is_possible(&self) -> bool {
         match *self {
-            Self::Slices { parts } if parts == 0 || parts > MAX_PARTS => Err(ConfigError::Parts { parts }),
+            Self::Slices { parts } => (1..=MAX_PARTS).contains(&parts),
             Self::Blocks { block_bits, bits_per_block } => {
-                let block_fits = matches!(block_bits, 64 | 512);
-                let bits_fit = matches!(bits_per_block, 1 | 2 | 4 | 8 | 16);
-                if block_fits
-                    && bits_fit
+                matches!(block_bits, 64 | 512)
+                    && matches!(bits_per_block, 1 | 2 | 4 | 8 | 16)
                     && bits_per_block * (block_bits / bits_per_block).ilog2() <= u64::BITS
-                {
-                    Ok(())
-                } else {
-                    Err(ConfigError::Block { block_bits, bits_per_block })
-                }
             }
-            Self::Rows { row_bytes, parts }
-                if !matches!(row_bytes, 64 | 128 | 256) || parts == 0 || parts > 31 =>
-            {
-                Err(ConfigError::Row { row_bytes, parts, segments: 1 })
+            Self::Rows { row_bytes, parts } => {
+                matches!(row_bytes, 64 | 128 | 256) && (1..=31).contains(&parts)
             }
-            Self::Slices { .. } | Self::Rows { .. } => Ok(()),
         }
     }
 }
@@ -166,20 +145,22 @@ impl Shape {
         }
     }
 
-    pub(crate) fn check(&self) -> Result<(), ConfigError> {
-        let segments = u64::from(self.required_matches) + u64::from(self.window_generations);
-        if self.required_matches == 0 || self.window_generations == 0 || segments > u64::from(MAX_SEGMENTS) {
-            return Err(ConfigError::Shape {
-                required_matches: self.required_matches,
-                window_generations: self.window_generations,
-            });
-        }
-        self.segment.check()?;
+    /// Returns true if k and l are in range.
+    pub(crate) fn has_possible_ages(&self) -> bool {
+        let (k, l) = (self.required_matches, self.window_generations);
+        k >= 1 && l >= 1 && u64::from(k) + u64::from(l) <= u64::from(MAX_SEGMENTS)
+    }
+
+    /// Returns true if filters can have this shape.
+    pub(crate) fn is_possible(&self) -> bool {
+        self.has_possible_ages() && self.segment.is_possible() && self.fits_row()
+    }
+
+    /// Returns true unless the segments are too many for a row.
+    fn fits_row(&self) -> bool {
         match self.segment {
-            Segment::Rows { row_bytes, parts } if self.segments() * parts > parts_per_row(row_bytes) => {
-                Err(ConfigError::Row { row_bytes, parts, segments: self.segments() })
-            }
-            _ => Ok(()),
+            Segment::Rows { row_bytes, parts } => self.segments() * parts <= parts_per_row(row_bytes),
+            _ => true,
         }
     }
 }

@@ -7,6 +7,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 use core::convert::Infallible;
+use core::time::Duration;
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
@@ -15,9 +16,10 @@ use crate::error::SnapshotError;
 use crate::filter::Filter;
 use crate::hash::HashFunction;
 use crate::layout;
-use crate::plan::{Dimensions, MAX_WINDOW, Plan};
+use crate::limits::{MAX_SEGMENTS, MAX_WINDOW};
+use crate::plan::{Dimensions, Plan};
 use crate::ring::{Age, Ring};
-use crate::shape::{MAX_SEGMENTS, Segment, Shape};
+use crate::shape::{Segment, Shape};
 use crate::window::{Overload, Window};
 
 pub(crate) const MAGIC: [u8; 8] = *b"LATELY\r\n";
@@ -240,15 +242,15 @@ fn head(dimensions: &Dimensions, hash_function: HashFunction, ring: &Ring, agein
     out.u32(0);
     out.u64(dimensions.cells);
     out.u64(dimensions.items_per_generation);
-    let (kind, overload, span_ms) = match dimensions.window {
-        Window::Count { .. } => (1, 0, 0),
-        Window::Time { span_ms, overload: Overload::KeepWindow, .. } => (2, 1, span_ms),
-        Window::Time { span_ms, overload: Overload::KeepRate, .. } => (2, 2, span_ms),
+    let (kind, overload) = match dimensions.window {
+        Window::Count { .. } => (1, 0),
+        Window::Time { overload: Overload::KeepWindow, .. } => (2, 1),
+        Window::Time { overload: Overload::KeepRate, .. } => (2, 2),
     };
     out.u32(kind);
     out.u32(overload);
     out.u64(dimensions.window.items());
-    out.u64(span_ms);
+    out.u64(dimensions.window.span_ms());
     let (hash, key) = match hash_function {
         HashFunction::Xxh3 { seed } => (1, u128::from(seed)),
         HashFunction::SipHash13 { key } => (2, u128::from_le_bytes(key)),
@@ -407,10 +409,10 @@ impl Header {
         field_u32("reserved", input.u32(), |reserved| reserved == 0)?;
         field_u32("block_bits", block_bits, |bits| layout != 2 || matches!(bits, 64 | 512))?;
         field_u32("row_bytes", row_bytes, |bytes| layout != 3 || matches!(bytes, 64 | 128 | 256))?;
-        field_u32("b", b, |_| segment.check().is_ok())?;
+        field_u32("b", b, |_| segment.is_possible())?;
         field_u32("k", required_matches, |k| (1..MAX_SEGMENTS).contains(&k))?;
         let shape = Shape { required_matches, window_generations, segment };
-        field_u32("l", window_generations, |_| shape.check().is_ok())?;
+        field_u32("l", window_generations, |_| shape.is_possible())?;
         Ok(shape)
     }
 
@@ -438,7 +440,7 @@ impl Header {
                     2 => Overload::KeepRate,
                     _ => return Err(refused),
                 };
-                Ok(Window::Time { span_ms, capacity: items, overload })
+                Ok(Window::Time { span: Duration::from_millis(span_ms), capacity: items, overload })
             }
             _ => Err(SnapshotError::Field { field: "window_kind", value: kind.into() }),
         }

@@ -1,4 +1,8 @@
-//! The window: what "lately" means. Either the last W inserts, or the last T milliseconds.
+//! The window: what "lately" means. Either the last W inserts, or the last span of time.
+
+use core::time::Duration;
+
+use crate::words::words;
 
 /// The requested window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -11,10 +15,11 @@ pub enum Window {
         /// W.
         inserts: u64,
     },
-    /// All inserts of the last `span_ms` milliseconds of the caller's clock.
+    /// All inserts of the last `span` of the caller's clock.
     Time {
-        /// The span.
-        span_ms: u64,
+        /// The span, in whole milliseconds.
+        #[cfg_attr(feature = "serde", serde(rename = "span_ms", with = "crate::milliseconds"))]
+        span: Duration,
         /// The most inserts expected in one span.
         capacity: u64,
         /// Selects what the filter keeps if more arrive: the span or the rate.
@@ -31,6 +36,14 @@ impl Window {
         }
     }
 
+    /// The span of a time window in milliseconds; 0 for a count window.
+    pub(crate) fn span_ms(&self) -> u64 {
+        match *self {
+            Self::Count { .. } => 0,
+            Self::Time { span, .. } => milliseconds(span),
+        }
+    }
+
     /// g: the number of items per generation if the window has l generations, rounded up.
     pub(crate) fn items_per_generation(&self, window_generations: u32) -> u64 {
         self.items().div_ceil(u64::from(window_generations))
@@ -40,7 +53,7 @@ impl Window {
     pub(crate) fn with_items(self, items: u64) -> Self {
         match self {
             Self::Count { .. } => Self::Count { inserts: items },
-            Self::Time { span_ms, overload, .. } => Self::Time { span_ms, capacity: items, overload },
+            Self::Time { span, overload, .. } => Self::Time { span, capacity: items, overload },
         }
     }
 }
@@ -51,6 +64,7 @@ impl Window {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[non_exhaustive]
 pub enum Overload {
     /// Keep the whole time span; the false positive rate rises until the burst has left the window.
     #[default]
@@ -58,4 +72,11 @@ pub enum Overload {
     /// Keep the false positive rate; the overloaded generation is closed early, so the span gets shorter
     /// until the burst has left the window.
     KeepRate,
+}
+
+words!(Overload, "overload policy": KeepWindow = "keep_window", KeepRate = "keep_rate");
+
+/// A span in whole milliseconds. Spans that a filter has are always shorter than 2^64 milliseconds.
+pub(crate) fn milliseconds(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }

@@ -281,13 +281,13 @@ fn threads_never_miss_an_item_of_the_window_in_batches() {
     }
 }
 
-/// An item whose `as_ref` runs the caller's code before it returns the bytes.
+/// An item that runs the caller's code before it passes on its bytes.
 struct Delayed<F>([u8; 8], F);
 
-impl<F: Fn()> AsRef<[u8]> for Delayed<F> {
-    fn as_ref(&self) -> &[u8] {
+impl<F: Fn()> lately::Item for Delayed<F> {
+    fn with_bytes<R>(&self, use_bytes: impl FnOnce(&[u8]) -> R) -> R {
         self.1();
-        &self.0
+        use_bytes(&self.0)
     }
 }
 

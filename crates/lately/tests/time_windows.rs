@@ -79,7 +79,10 @@ fn as_of_an_earlier_time_answers_for_the_latest_time_and_counts_nothing() {
     let mut filter = Filter::builder().time_window(span, 50).shape(2, 5).build().unwrap();
     assert!(!filter.as_of(START).contains("a"));
     filter.insert("before the clock was set");
-    assert_eq!(filter.as_of(START).age_of("before the clock was set").unwrap().millis, Some(0..=0));
+    assert_eq!(
+        filter.as_of(START).age_of("before the clock was set").unwrap().time,
+        Some(Duration::ZERO..=Duration::ZERO)
+    );
     assert_eq!(filter.counters(), {
         let mut counters = lately::Counters::default();
         counters.inserts = 1;
@@ -89,7 +92,7 @@ fn as_of_an_earlier_time_answers_for_the_latest_time_and_counts_nothing() {
     filter.insert("a");
     let before = filter.clone();
     assert!(filter.as_of(START - 1_000_000).contains("a"));
-    assert_eq!(filter.as_of(0).age_of("a").unwrap().millis, filter.age_of("a").unwrap().millis);
+    assert_eq!(filter.as_of(0).age_of("a").unwrap().time, filter.age_of("a").unwrap().time);
     assert_eq!(filter.as_of(0).statistics(), filter.statistics());
     assert!(filter == before && filter.counters().backward_steps == 0);
 }
@@ -144,7 +147,7 @@ fn items_inserted_before_the_clock_is_set_get_the_first_time() {
     filter.advance_to(START);
     filter.advance_to(START + 100);
     assert!(filter.contains("early"));
-    assert!(filter.age_of("early").unwrap().millis.unwrap().contains(&100));
+    assert!(filter.age_of("early").unwrap().time.unwrap().contains(&Duration::from_millis(100)));
 }
 
 #[test]
@@ -267,7 +270,11 @@ fn age_ranges_in_inserts_and_milliseconds_contain_the_true_age() {
         let old = number.saturating_sub(number % 900);
         let age = filter.age_of(item(old)).unwrap();
         assert!(age.inserts.contains(&(number - old)), "{age:?} but {}", number - old);
-        assert!(age.millis.clone().unwrap().contains(&(number - old)), "{age:?} but {}", number - old);
+        assert!(
+            age.time.clone().unwrap().contains(&Duration::from_millis(number - old)),
+            "{age:?} but {}",
+            number - old
+        );
         let width = age.inserts.end() - age.inserts.start();
         assert!(width <= 2 * filter.plan().items_per_generation, "{age:?} is too wide");
     }
@@ -342,7 +349,7 @@ fn a_count_window_has_no_clock() {
     filter.advance_to(0);
     assert!(filter == before);
     assert_eq!(filter.guaranteed_span(), None);
-    assert_eq!(filter.age_of("a").unwrap().millis, None);
+    assert_eq!(filter.age_of("a").unwrap().time, None);
 }
 
 /// Compares an estimate from a twentieth of the memory with one from all of it. About n = 200 000 / 20 items

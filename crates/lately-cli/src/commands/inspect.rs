@@ -101,10 +101,11 @@ fn bar(fill: f64) -> String {
 
 fn describe_ages(items: &AgeRange) -> String {
     let inserts = format!("{} to {} records ago", items.inserts.start(), items.inserts.end());
-    match &items.millis {
+    match &items.time {
         None => inserts,
-        Some(millis) => {
-            format!("{inserts}, {} to {} ago", human_span(*millis.start()), human_span(*millis.end()))
+        Some(time) => {
+            let [least, most] = [time.start(), time.end()].map(|time| human_span(time.as_millis() as u64));
+            format!("{inserts}, {least} to {most} ago")
         }
     }
 }

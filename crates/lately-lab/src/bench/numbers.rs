@@ -26,9 +26,10 @@ impl Decimal {
     }
 }
 
-impl AsRef<[u8]> for Decimal {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.len)]
+impl lately::Item for Decimal {
+    #[inline]
+    fn with_bytes<R>(&self, use_bytes: impl FnOnce(&[u8]) -> R) -> R {
+        use_bytes(&self.bytes[..usize::from(self.len)])
     }
 }
 

@@ -19,8 +19,10 @@ impl Command for Age {
         let key = call.open(key);
         let age = key.value()?.and_then(|value| value.filter.as_of(server::now_ms()).age_of(item));
         Ok(age.map_or(Reply::Null, |age| {
-            let ranges = [Some(age.inserts), age.millis].into_iter().flatten();
-            Reply::Array(ranges.flat_map(|range| [*range.start(), *range.end()]).map(Reply::count).collect())
+            let inserts = [*age.inserts.start(), *age.inserts.end()];
+            let times = age.time.map(|time| [time.start(), time.end()].map(|time| time.as_millis() as u64));
+            let numbers = inserts.into_iter().chain(times.into_iter().flatten());
+            Reply::Array(numbers.map(Reply::count).collect())
         }))
     }
 }

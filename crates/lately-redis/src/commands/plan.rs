@@ -1,6 +1,6 @@
 //! `APBF.PLAN`: the plan of the filter that `APBF.RESERVE` would create.
 
-use lately::{Overload, Window};
+use lately::Window;
 
 use super::OPTIONS;
 use crate::arguments::Arguments;
@@ -36,12 +36,9 @@ impl Command for Plan {
 /// Describes the promise and the shape, with the words that the commands use.
 pub(super) fn describe(plan: &lately::Plan) -> Vec<(&'static str, Reply)> {
     let (span_ms, overload) = match plan.window {
-        Window::Time { span_ms, overload, .. } => {
-            let keeps = match overload {
-                Overload::KeepRate => "rate",
-                Overload::KeepWindow => "window",
-            };
-            (Reply::count(span_ms), Reply::Text(keeps.into()))
+        Window::Time { span, overload, .. } => {
+            let keeps = overload.word().trim_start_matches("keep_");
+            (Reply::count(span.as_millis() as u64), Reply::Text(keeps.into()))
         }
         _ => (Reply::Null, Reply::Null),
     };

@@ -31,6 +31,13 @@ impl AsRef<[u8]> for Argument {
     }
 }
 
+impl lately::Item for Argument {
+    #[inline]
+    fn with_bytes<R>(&self, use_bytes: impl FnOnce(&[u8]) -> R) -> R {
+        use_bytes(self.as_ref())
+    }
+}
+
 /// A running command: its arguments, and access to the server.
 pub(crate) struct Call<'a> {
     pub(super) ctx: *mut raw::Ctx,

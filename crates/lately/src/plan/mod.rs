@@ -1,7 +1,7 @@
 //! From a requested promise to a shape and a size.
 //!
 //! [`sizing`] finds the least size at which a given shape keeps a rate. [`search`] tries the shapes.
-//! [`Request`] decides which value to find: the size, the rate or the window.
+//! A [`Promise`] decides which value to find: the size, the rate or the window.
 
 mod dimensions;
 mod rows;
@@ -16,13 +16,12 @@ pub use shards::shard_window;
 
 use crate::error::ConfigError;
 use crate::model::{self, QueryAccesses};
-use crate::shape::{Layout, Segment, Shape};
+#[cfg(doc)]
+use crate::promise::Prefer;
+use crate::promise::Promise;
+use crate::shape::{Layout, Shape};
 use crate::window::Window;
 
-/// The largest window, in items; counts up to this limit are exact in floating point.
-pub const MAX_WINDOW: u64 = 1 << 48;
-/// The smallest rate that can be requested.
-pub const MIN_RATE: f64 = 1e-15;
 /// The slack that the planner aims at if none is requested. If the window is too small for it, the planner
 /// allows more.
 pub const DEFAULT_SLACK: f64 = 0.2;
@@ -90,50 +89,34 @@ impl Plan {
     }
 }
 
-/// The quantity that the planner minimises.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
-pub enum Prefer {
-    /// Memory accesses, among the plans that take at most twice the least memory.
-    #[default]
-    Speed,
-    /// Memory. Accesses decide only between plans within 2% of the least memory.
-    Memory,
-}
+impl Promise {
+    /// Returns the plan that [`Builder::build`](crate::Builder::build) would use, without building a filter.
+    ///
+    /// # Errors
+    /// If no filter can keep this promise. The error names the value, the limit and the remedy.
+    pub fn plan(&self) -> Result<Plan, ConfigError> {
+        self.dimensions().map(|dimensions| Plan::of(&dimensions))
+    }
 
-/// The values that the user requested.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Request {
-    /// `None`: find the largest count window that fits into `max_memory`.
-    pub(crate) window: Option<Window>,
-    /// `None`: find the best rate that fits into `max_memory`, or use the half-full design of an explicit
-    /// shape.
-    pub(crate) rate: Option<f64>,
-    pub(crate) max_slack: Option<f64>,
-    pub(crate) layout: Option<Layout>,
-    /// k and l.
-    pub(crate) shape: Option<(u32, u32)>,
-    pub(crate) segment: Option<Segment>,
-    pub(crate) max_memory: Option<u64>,
-    pub(crate) prefer: Prefer,
-}
-
-impl Request {
     /// The dimensions to build.
     pub(crate) fn dimensions(&self) -> Result<Dimensions, ConfigError> {
         // A successful search returns at least one candidate.
         self.search().map(|found| found[0])
     }
 
-    /// The plan to build first, then other good plans: the best of each other layout and k.
-    pub(crate) fn plans(&self) -> Result<Vec<Plan>, ConfigError> {
+    /// Returns ranked plans. The first is the one that [`plan`](Self::plan) returns; see [`Prefer`]. Then follows the
+    /// best plan of each other layout and k (for rows, of each row size), sorted by memory, or by rate if
+    /// `max_memory` determines the rate.
+    ///
+    /// # Errors
+    /// The same as [`plan`](Self::plan).
+    pub fn plans(&self) -> Result<Vec<Plan>, ConfigError> {
         self.search().map(|found| found.iter().map(Plan::of).collect())
     }
 
     fn search(&self) -> Result<Vec<Dimensions>, ConfigError> {
         self.check()?;
-        match (self.window, self.rate, self.max_memory) {
+        match (self.asked_window()?, self.false_positive_rate, self.max_memory) {
             (Some(window), Some(rate), None) => search::least_memory(self, window, rate),
             (Some(window), Some(rate), Some(max_memory)) => {
                 let found = search::least_memory(self, window, rate)?;
@@ -178,46 +161,5 @@ impl Request {
             let found = search::least_memory(self, window, rate);
             found.is_ok_and(|found| found.iter().any(|candidate| candidate.memory_bytes <= max_memory))
         })
-    }
-
-    fn check(&self) -> Result<(), ConfigError> {
-        if let Some(window) = self.window {
-            let items = window.items();
-            if items == 0 || items > MAX_WINDOW {
-                return Err(ConfigError::Window { window: items });
-            }
-            if let (Window::Time { span_ms, .. }, Some((_, window_generations))) = (window, self.shape)
-                && span_ms < u64::from(window_generations)
-            {
-                return Err(ConfigError::SpanTooShort { span_ms, window_generations });
-            }
-        }
-        if let Some(rate) = self.rate
-            && !(MIN_RATE..1.0).contains(&rate)
-        {
-            return Err(ConfigError::Rate { rate });
-        }
-        if let Some(slack) = self.max_slack
-            && !(slack > 0.0 && slack.is_finite())
-        {
-            return Err(ConfigError::Slack { slack });
-        }
-        if let Some(segment) = self.segment {
-            segment.check()?;
-            if let Some(layout) = self.layout
-                && layout != segment.layout()
-            {
-                return Err(ConfigError::LayoutConflict { layout, segment: segment.layout() });
-            }
-        }
-        if let Some((required_matches, window_generations)) = self.shape {
-            let smallest = match self.layout {
-                Some(Layout::Rows) => Segment::Rows { row_bytes: 256, parts: 1 },
-                _ => Segment::Slices { parts: 1 },
-            };
-            let segment = self.segment.unwrap_or(smallest);
-            Shape { required_matches, window_generations, segment }.check()?;
-        }
-        Ok(())
     }
 }

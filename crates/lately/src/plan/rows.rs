@@ -9,11 +9,13 @@ use alloc::vec::Vec;
 use libm::{ceil, exp, log, log2};
 
 use super::search::{most_cells, most_generations};
-use super::{Dimensions, MIN_RATE, Request, sizing};
+use super::{Dimensions, sizing};
+use crate::limits::MIN_RATE;
 use crate::model::row_runs::RowRuns;
 use crate::model::row_spreads::Spreads;
 use crate::model::rows::{RowModel, coarse_spreads};
 use crate::model::{Cells, match_probability};
+use crate::promise::Promise;
 use crate::shape::{Segment, Shape, parts_per_row};
 use crate::window::Window;
 
@@ -23,7 +25,7 @@ const COARSE_ERROR: f64 = 1.005;
 
 /// The least memory for the rate, if any shape keeps the slack.
 pub(super) fn least_memory(
-    request: &Request,
+    promise: &Promise,
     window: Window,
     rate: f64,
     max_slack: f64,
@@ -33,7 +35,7 @@ pub(super) fn least_memory(
     let mut models = CoarseModels::default();
     let mut candidates: Vec<Candidate> = Vec::new();
     let mut segment_load = 10.0;
-    for shape in shapes(request, &window, max_slack, row_bytes, needed_bits) {
+    for shape in shapes(promise, &window, max_slack, row_bytes, needed_bits) {
         candidates.extend(Candidate::new(window, &shape, rate, segment_load, &mut models));
         // The load of a segment is similar for all shapes.
         if let Some(last) = candidates.last() {
@@ -91,7 +93,7 @@ struct Candidate {
     /// From the spreads of the coarse model alone.
     rough: Dimensions,
     model: RowModel,
-    /// The requested rate minus hash collisions.
+    /// The promiseed rate minus hash collisions.
     budget: f64,
     /// Items per row and generation.
     load: f64,
@@ -211,7 +213,7 @@ fn greatest_load(guess: f64, all: f64, mut slope: f64, excess: impl Fn(f64) -> f
 
 /// The least rate that fits into the memory, if any shape keeps the slack.
 pub(super) fn best_rate(
-    request: &Request,
+    promise: &Promise,
     window: Window,
     max_memory: u64,
     max_slack: f64,
@@ -227,7 +229,7 @@ pub(super) fn best_rate(
         models.of(&candidate.shape, candidate.items_per_generation).rough_rate(load)
     };
     let fitting =
-        shapes(request, &window, max_slack, row_bytes, needed_bits).into_iter().filter_map(|shape| {
+        shapes(promise, &window, max_slack, row_bytes, needed_bits).into_iter().filter_map(|shape| {
             let items_per_generation = window.items_per_generation(shape.window_generations);
             let rows = most_cells(&shape, max_memory);
             let candidate =
@@ -265,23 +267,23 @@ fn bits_to_match(shape: &Shape) -> u32 {
 /// The shapes worth trying: the rows are fully used, unless the window has too few generations for that, and
 /// the number of bits to match is not far from the number needed.
 fn shapes(
-    request: &Request,
+    promise: &Promise,
     window: &Window,
     max_slack: f64,
     row_bytes: u32,
     needed_bits: impl Fn(u32) -> f64,
 ) -> Vec<Shape> {
     let all_parts = parts_per_row(row_bytes);
-    let parts = match request.segment {
+    let parts = match promise.segment {
         Some(Segment::Rows { parts, .. }) => parts..=parts,
         _ => 1..=all_parts / 2,
     };
     let with_parts = |parts: u32| {
         let segments = all_parts / parts;
-        let (least, most) = request.shape.map_or((1, segments.saturating_sub(1)), |(k, _)| (k, k));
+        let (least, most) = promise.shape.map_or((1, segments.saturating_sub(1)), |(k, _)| (k, k));
         (least..=most).filter_map(move |k| {
             let room = segments.checked_sub(k).filter(|&l| l > 0)?;
-            let l = request.shape.map_or(u64::from(room).min(most_generations(window)) as u32, |(_, l)| l);
+            let l = promise.shape.map_or(u64::from(room).min(most_generations(window)) as u32, |(_, l)| l);
             let segment = Segment::Rows { row_bytes, parts };
             Some(Shape { required_matches: k, window_generations: l, segment })
         })
@@ -289,8 +291,8 @@ fn shapes(
     let is_worth_a_look = |shape: &Shape| {
         let matched = f64::from(bits_to_match(shape));
         let needed = needed_bits(shape.window_generations);
-        let chosen_for_us = request.shape.is_none() && request.segment.is_none();
-        shape.check().is_ok()
+        let chosen_for_us = promise.shape.is_none() && promise.segment.is_none();
+        shape.is_possible()
             && 1.0 / f64::from(shape.window_generations) <= max_slack
             && (!chosen_for_us || (0.5 * needed - 0.5..=1.6 * needed + 2.0).contains(&matched))
     };

@@ -12,10 +12,12 @@ use core::ops::RangeInclusive;
 
 use libm::{ceil, floor, log2};
 
-use super::{DEFAULT_SLACK, Dimensions, MAX_WINDOW, MIN_RATE, Prefer, Request, rows, sizing};
+use super::{DEFAULT_SLACK, Dimensions, rows, sizing};
 use crate::error::ConfigError;
+use crate::limits::{MAX_PARTS, MAX_SEGMENTS, MAX_WINDOW, MIN_RATE};
 use crate::model::half_full_load;
-use crate::shape::{Layout, MAX_PARTS, MAX_SEGMENTS, Segment, Shape};
+use crate::promise::{Prefer, Promise, check_shape};
+use crate::shape::{Layout, Segment, Shape};
 use crate::window::Window;
 
 /// Plans within this factor of the least memory found count as equal, and accesses decide between them. The
@@ -49,26 +51,26 @@ fn cost(candidate: &Dimensions) -> f64 {
 /// The one to build has the lowest cost among the best of each group that take little enough memory: with
 /// [`Prefer::Memory`] at most 2% more than the least, with [`Prefer::Speed`] at most twice the least.
 pub(super) fn least_memory(
-    request: &Request,
+    promise: &Promise,
     window: Window,
     rate: f64,
 ) -> Result<Vec<Dimensions>, ConfigError> {
-    check_hash_suffices(request, window, rate)?;
-    with_slack(request, window, |max_slack| {
-        let groups = request.groups().into_iter().map(|group| match group {
-            Group::Rows { row_bytes } => rows::least_memory(request, window, rate, max_slack, row_bytes),
-            _ => least_memory_of_group(request, window, rate, max_slack, group),
+    check_hash_suffices(promise, window, rate)?;
+    with_slack(promise, window, |max_slack| {
+        let groups = promise.groups().into_iter().map(|group| match group {
+            Group::Rows { row_bytes } => rows::least_memory(promise, window, rate, max_slack, row_bytes),
+            _ => least_memory_of_group(promise, window, rate, max_slack, group),
         });
         let groups: Vec<Vec<Dimensions>> = groups.collect();
         let least = groups.iter().flatten().map(|candidate| candidate.memory_bytes).min().unwrap_or(0);
         let mut best: Vec<(Dimensions, f64)> =
-            groups.iter().filter_map(|group| cheapest(group, request.max_memory)).collect();
+            groups.iter().filter_map(|group| cheapest(group, promise.max_memory)).collect();
         best.sort_by_key(|(candidate, _)| candidate.memory_bytes);
-        let is_affordable = |candidate: &Dimensions| match request.prefer {
+        let is_affordable = |candidate: &Dimensions| match promise.prefer {
             Prefer::Memory => is_equal_memory(candidate.memory_bytes, least),
             Prefer::Speed => {
                 candidate.memory_bytes <= least.saturating_mul(MEMORY_FOR_SPEED)
-                    && request.max_memory.is_none_or(|most| candidate.memory_bytes <= most)
+                    && promise.max_memory.is_none_or(|most| candidate.memory_bytes <= most)
             }
         };
         Ok(cheapest_first(best, is_affordable))
@@ -103,7 +105,7 @@ fn cheapest(candidates: &[Dimensions], max_memory: Option<u64>) -> Option<(Dimen
 
 /// Slices or blocks of one k: candidates that take little more memory than the least.
 fn least_memory_of_group(
-    request: &Request,
+    promise: &Promise,
     window: Window,
     rate: f64,
     max_slack: f64,
@@ -117,12 +119,12 @@ fn least_memory_of_group(
     let mut least = u64::MAX;
     let mut without_find = 0;
     let (Group::Slices { k } | Group::Blocks { k }) = group else { return found };
-    for l in request.generations(&window, k, max_slack) {
+    for l in promise.generations(&window, k, max_slack) {
         let items_per_generation = window.items_per_generation(l);
         let bits_to_match = log2((f64::from(l) + 1.0) / rate);
         let affordable = if least == u64::MAX { MAX_WINDOW * 64 } else { (least as f64 * RIPPLE) as u64 };
         let mut is_near = found.is_empty();
-        for segment in request.segments(group, k, bits_to_match) {
+        for segment in promise.segments(group, k, bits_to_match) {
             let shape = Shape { required_matches: k, window_generations: l, segment };
             let most = most_cells(&shape, affordable);
             let cells = sizing::least_cells(&shape, items_per_generation, rate, most);
@@ -151,13 +153,13 @@ fn least_memory_of_group(
 /// to build is the first, or with [`Prefer::Speed`] the cheapest in accesses among those whose rate half the
 /// memory could not improve on.
 pub(super) fn best_rate(
-    request: &Request,
+    promise: &Promise,
     window: Window,
     max_memory: u64,
 ) -> Result<Vec<Dimensions>, ConfigError> {
-    let found = best_rates(request, window, max_memory)?;
+    let found = best_rates(promise, window, max_memory)?;
     let Some((_, best)) = found.first() else {
-        let needed = least_memory(request, window, USELESS_RATE)?;
+        let needed = least_memory(promise, window, USELESS_RATE)?;
         return Err(ConfigError::MemoryTooSmall {
             needed_bytes: needed.iter().map(|candidate| candidate.memory_bytes).min().unwrap_or(u64::MAX),
             max_memory,
@@ -168,16 +170,16 @@ pub(super) fn best_rate(
     // Memory beyond what the least useful rate needs has no benefit.
     let least_useful = (4.0 * sizing::hash_collisions(&Shape::slices(1, 1), window.items())).max(MIN_RATE);
     if *best < least_useful {
-        let mut enough = least_memory(request, window, least_useful)?;
+        let mut enough = least_memory(promise, window, least_useful)?;
         enough.retain(|candidate| candidate.memory_bytes <= max_memory);
         if !enough.is_empty() {
             return Ok(enough);
         }
     }
-    let affordable_rate = match request.prefer {
+    let affordable_rate = match promise.prefer {
         Prefer::Memory => *best,
         Prefer::Speed => {
-            let half = best_rates(request, window, max_memory / MEMORY_FOR_SPEED).unwrap_or_default();
+            let half = best_rates(promise, window, max_memory / MEMORY_FOR_SPEED).unwrap_or_default();
             half.first().map_or(1.0, |(_, rate)| *rate)
         }
     };
@@ -190,14 +192,14 @@ pub(super) fn best_rate(
 
 /// The best of each group that fits, with its rate, best first; without useless rates.
 fn best_rates(
-    request: &Request,
+    promise: &Promise,
     window: Window,
     max_memory: u64,
 ) -> Result<Vec<(Dimensions, f64)>, ConfigError> {
-    let found = with_slack(request, window, |max_slack| {
-        let groups = request.groups().into_iter().filter_map(|group| match group {
-            Group::Rows { row_bytes } => rows::best_rate(request, window, max_memory, max_slack, row_bytes),
-            _ => best_rate_of_group(request, window, max_memory, max_slack, group),
+    let found = with_slack(promise, window, |max_slack| {
+        let groups = promise.groups().into_iter().filter_map(|group| match group {
+            Group::Rows { row_bytes } => rows::best_rate(promise, window, max_memory, max_slack, row_bytes),
+            _ => best_rate_of_group(promise, window, max_memory, max_slack, group),
         });
         Ok(groups.collect())
     });
@@ -213,7 +215,7 @@ fn best_rates(
 }
 
 fn best_rate_of_group(
-    request: &Request,
+    promise: &Promise,
     window: Window,
     max_memory: u64,
     max_slack: f64,
@@ -224,12 +226,12 @@ fn best_rate_of_group(
     let bits_per_item = max_memory as f64 * 8.0 / window.items() as f64;
     let mut best: Option<(Dimensions, f64)> = None;
     let mut without_find = 0;
-    for l in request.generations(&window, k, max_slack) {
+    for l in promise.generations(&window, k, max_slack) {
         let items_per_generation = window.items_per_generation(l);
         // The optimum of a Bloom filter: ln 2 times the bits per item that l of k + l segments leave.
         let bits_to_match = bits_per_item * f64::from(l) / f64::from(k + l) * core::f64::consts::LN_2;
         without_find += 1;
-        for segment in request.segments(group, k, bits_to_match) {
+        for segment in promise.segments(group, k, bits_to_match) {
             let shape = Shape { required_matches: k, window_generations: l, segment };
             let cells = most_cells(&shape, max_memory);
             let candidate = Dimensions::new(window, shape, items_per_generation, cells).filter(|_| cells > 0);
@@ -251,13 +253,13 @@ fn best_rate_of_group(
 /// It is the largest for the plan that would be built without a memory limit. With [`Prefer::Speed`] it is at
 /// least half of the largest possible.
 pub(super) fn largest_window(
-    request: &Request,
+    promise: &Promise,
     rate: f64,
     max_memory: u64,
 ) -> Result<Vec<Dimensions>, ConfigError> {
     const ROUNDS: usize = 8;
-    let request = &Request { max_memory: None, ..*request };
-    let window = request.window.unwrap_or(Window::Count { inserts: 1 });
+    let promise = &Promise { max_memory: None, ..*promise };
+    let window = promise.asked_window()?.unwrap_or(Window::Count { inserts: 1 });
     let mut fits: Option<Vec<Dimensions>> = None;
     let mut needed_bytes = u64::MAX;
     // Memory is nearly proportional to the window, so each guess scales the previous one. Windows with more
@@ -266,7 +268,7 @@ pub(super) fn largest_window(
     let most = MAX_WINDOW.min(told_apart).max(1);
     let mut items = (max_memory / 4).clamp(1, most);
     for _ in 0..ROUNDS {
-        let mut found = match least_memory(request, window.with_items(items), rate) {
+        let mut found = match least_memory(promise, window.with_items(items), rate) {
             Ok(found) => found,
             // Small windows have few generations, and may miss a slack that larger ones keep.
             Err(error @ ConfigError::SlackUnreachable { .. })
@@ -299,38 +301,38 @@ pub(super) fn largest_window(
 }
 
 /// The paper's design for an explicit shape: parts are half full when a segment is no longer written.
-pub(super) fn half_full(request: &Request, window: Window) -> Result<Vec<Dimensions>, ConfigError> {
-    let Some((required_matches, window_generations)) = request.shape else {
+pub(super) fn half_full(promise: &Promise, window: Window) -> Result<Vec<Dimensions>, ConfigError> {
+    let Some((required_matches, window_generations)) = promise.shape else {
         return Err(ConfigError::MissingRate);
     };
-    let segment = request.segment.unwrap_or(match request.layout {
+    let segment = promise.segment.unwrap_or(match promise.layout {
         Some(Layout::Blocks) => Segment::Blocks { block_bits: 512, bits_per_block: 4 },
         Some(Layout::Rows) => Segment::Rows { row_bytes: 64, parts: 1 },
         _ => Segment::Slices { parts: 1 },
     });
     let shape = Shape { required_matches, window_generations, segment };
-    shape.check()?;
+    check_shape(&shape)?;
     let items_per_generation = window.items_per_generation(window_generations);
     let items_per_segment = items_per_generation as f64 * f64::from(required_matches);
     let cells = ceil(items_per_segment / half_full_load(&segment)) as u64;
     let cells = sizing::fill_words(&segment, cells);
     let candidate = cells.and_then(|cells| Dimensions::new(window, shape, items_per_generation, cells));
     let candidate = candidate.ok_or(ConfigError::TooLarge { window: window.items() })?;
-    match request.max_slack {
-        Some(slack) if candidate.npws() > slack => Err(request.slack_unreachable(slack, candidate.npws())),
+    match promise.max_slack {
+        Some(slack) if candidate.npws() > slack => Err(promise.slack_unreachable(slack, candidate.npws())),
         _ => Ok(vec![candidate]),
     }
 }
 
-/// Runs a search with the requested slack, or with the default one, which is relaxed as long as nothing is
+/// Runs a search with the promiseed slack, or with the default one, which is relaxed as long as nothing is
 /// found.
 fn with_slack(
-    request: &Request,
+    promise: &Promise,
     window: Window,
     search: impl Fn(f64) -> Result<Vec<Dimensions>, ConfigError>,
 ) -> Result<Vec<Dimensions>, ConfigError> {
     const RELAXATION: f64 = 1.25;
-    let (asked, explicit_shape) = (request.max_slack, request.shape.is_some());
+    let (asked, explicit_shape) = (promise.max_slack, promise.shape.is_some());
     let first = asked.unwrap_or(if explicit_shape { f64::INFINITY } else { DEFAULT_SLACK });
     let found = search(first)?;
     if !found.is_empty() {
@@ -346,15 +348,15 @@ fn with_slack(
     if let (Some(slack), true) = (asked, explicit_shape)
         && let Some(least) = least_slack(&with_any)
     {
-        return Err(request.slack_unreachable(slack, least));
+        return Err(promise.slack_unreachable(slack, least));
     }
-    // Find the least slack that can be reached. If no slack was requested, that is also the result.
+    // Find the least slack that can be reached. If no slack was promiseed, that is also the result.
     let mut relaxed = first.max(1.0 / f64::from(MAX_SEGMENTS));
     loop {
         let found = search(relaxed)?;
         if let Some(least) = least_slack(&found) {
             return match asked {
-                Some(slack) => Err(request.slack_unreachable(slack, least)),
+                Some(slack) => Err(promise.slack_unreachable(slack, least)),
                 None => Ok(found),
             };
         }
@@ -366,13 +368,13 @@ fn with_slack(
 pub(super) fn most_generations(window: &Window) -> u64 {
     match *window {
         Window::Count { inserts } => inserts,
-        Window::Time { span_ms, capacity, .. } => span_ms.min(capacity),
+        Window::Time { capacity, .. } => window.span_ms().min(capacity),
     }
 }
 
 /// 64-bit hashes collide; no size can keep a rate near that of the collisions.
-fn check_hash_suffices(request: &Request, window: Window, rate: f64) -> Result<(), ConfigError> {
-    let (k, l) = request.shape.unwrap_or((1, 1));
+fn check_hash_suffices(promise: &Promise, window: Window, rate: f64) -> Result<(), ConfigError> {
+    let (k, l) = promise.shape.unwrap_or((1, 1));
     let held = Shape::slices(k, l);
     let collisions = sizing::hash_collisions(&held, window.items_per_generation(l));
     if collisions > rate / 2.0 {
@@ -397,7 +399,7 @@ pub(super) fn most_cells(shape: &Shape, bytes: u64) -> u64 {
     }
 }
 
-impl Request {
+impl Promise {
     /// The groups to search. A larger k saves no memory, and beyond these limits no accesses either.
     fn groups(&self) -> Vec<Group> {
         let asked_layout = self.segment.map(|segment| segment.layout()).or(self.layout);
@@ -466,7 +468,7 @@ impl Request {
         }
     }
 
-    /// Rounds `reachable` up, so that a request with the number in the message succeeds.
+    /// Rounds `reachable` up, so that a promise with the number in the message succeeds.
     fn slack_unreachable(&self, slack: f64, reachable: f64) -> ConfigError {
         let reachable = ceil(reachable * 1e4) / 1e4;
         ConfigError::SlackUnreachable { slack, reachable, layout: self.layout, shape: self.shape }

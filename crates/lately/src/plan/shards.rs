@@ -4,7 +4,7 @@ use core::f64::consts::PI;
 
 use libm::{exp, lgamma, log, log1p};
 
-use super::MAX_WINDOW;
+use crate::limits::MAX_WINDOW;
 
 /// The largest acceptable probability that some shard receives more items than its window holds.
 const OVERFLOW: f64 = 1e-12;

@@ -12,6 +12,7 @@ use crate::ageing::AgeRange;
 use crate::error::{ConfigError, SnapshotError};
 use crate::filter::Filter;
 use crate::hash::HashFunction;
+use crate::item::Item;
 use crate::layout::kernel::Instructions;
 use crate::layout::shared::{SharedMemory, SharedSegments, forget_what_moved};
 use crate::layout::whichever;
@@ -89,7 +90,7 @@ impl TryFrom<Filter> for SharedFilter {
 
 impl SharedFilter {
     /// See [`Filter::age_of`].
-    pub fn age_of<T: AsRef<[u8]>>(&self, item: T) -> Option<AgeRange> {
+    pub fn age_of<T: Item>(&self, item: T) -> Option<AgeRange> {
         self.age_of_hash(self.hash_of(item))
     }
 

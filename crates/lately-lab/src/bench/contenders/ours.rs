@@ -70,8 +70,9 @@ fn as_items(keys: &[u64]) -> &[KeyBytes] {
 #[repr(transparent)]
 struct KeyBytes([u8; 8]);
 
-impl AsRef<[u8]> for KeyBytes {
-    fn as_ref(&self) -> &[u8] {
-        &self.0
+impl lately::Item for KeyBytes {
+    #[inline]
+    fn with_bytes<R>(&self, use_bytes: impl FnOnce(&[u8]) -> R) -> R {
+        use_bytes(&self.0)
     }
 }

@@ -1,0 +1,118 @@
+//! Several values as one item.
+
+use alloc::vec::Vec;
+
+use super::Item;
+use super::decimal::Decimal;
+
+/// Keys up to this length need no memory on the heap.
+const SHORT: usize = 192;
+
+/// Several values as one item: each value as a [netstring](https://cr.yp.to/proto/netstrings.txt), one after the
+/// other. A netstring is the length of the value in decimal digits, a colon, the value, and a comma.
+///
+/// So `("user-5", 17)` is the item `6:user-5,2:17,`. No two different lists of values give the same key. Tuples are
+/// such keys; use this type if the number of values is known only at run time, or to reuse its memory.
+///
+/// ```
+/// use lately::CompositeKey;
+///
+/// let mut key = CompositeKey::new();
+/// for value in ["user-5", "17"] {
+///     key.push(value);
+/// }
+/// assert_eq!(key.as_bytes(), b"6:user-5,2:17,");
+///
+/// let mut seen = lately::Filter::new(1000, 1e-9)?;
+/// seen.insert(("user-5", 17));
+/// assert!(seen.contains(&key));
+/// # Ok::<(), lately::ConfigError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct CompositeKey {
+    short: [u8; SHORT],
+    /// The number of bytes in `short`; the key is there unless `long` has it.
+    len: usize,
+    /// The whole key, once it is too long for `short`.
+    long: Vec<u8>,
+}
+
+impl Default for CompositeKey {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl CompositeKey {
+    /// Returns a key without values.
+    #[inline]
+    pub fn new() -> Self {
+        Self { short: [0; SHORT], len: 0, long: Vec::new() }
+    }
+
+    /// Adds a value at the end.
+    #[inline]
+    pub fn push<T: Item + ?Sized>(&mut self, value: &T) {
+        value.with_bytes(|value| {
+            self.append(Decimal::new(false, value.len() as u128).text());
+            self.append(b":");
+            self.append(value);
+            self.append(b",");
+        });
+    }
+
+    /// Removes all values, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.len = 0;
+        self.long.clear();
+    }
+
+    /// Returns the bytes of the key, which are the item.
+    #[inline]
+    pub fn as_bytes(&self) -> &[u8] {
+        if self.long.is_empty() { &self.short[..self.len] } else { &self.long }
+    }
+
+    #[inline]
+    fn append(&mut self, bytes: &[u8]) {
+        if self.long.is_empty() {
+            if let Some(room) = self.short[self.len..].get_mut(..bytes.len()) {
+                room.copy_from_slice(bytes);
+                self.len += bytes.len();
+                return;
+            }
+            self.long.extend_from_slice(&self.short[..self.len]);
+        }
+        self.long.extend_from_slice(bytes);
+    }
+}
+
+impl Item for CompositeKey {
+    #[inline]
+    fn with_bytes<R>(&self, use_bytes: impl FnOnce(&[u8]) -> R) -> R {
+        use_bytes(self.as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+    use alloc::string::String;
+
+    #[test]
+    fn a_key_is_its_netstrings_at_every_length() {
+        for len in 0..400 {
+            let value: String = "x".repeat(len);
+            let mut key = CompositeKey::new();
+            for _ in 0..2 {
+                key.clear();
+                key.push(&value);
+                key.push(&-7);
+                key.push("");
+                let expected = format!("{len}:{value},2:-7,0:,");
+                assert_eq!(key.as_bytes(), expected.as_bytes());
+            }
+        }
+    }
+}
