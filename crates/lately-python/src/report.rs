@@ -23,7 +23,7 @@ fn instance<'py>(py: Python<'py>, class: &str, fields: &Bound<'py, PyDict>) -> P
 
 pub(crate) fn plan<'py>(py: Python<'py>, plan: &Plan) -> PyResult<Bound<'py, PyAny>> {
     let (span_ms, overload) = match plan.window {
-        Window::Time { span, overload, .. } => (Some(span.as_millis() as u64), Some(overload.word())),
+        Window::Time { span, overload, .. } => (Some(span.as_millis() as u64), Some(overload.name())),
         _ => (None, None),
     };
     let (parts, block_bits, row_bytes) = match plan.shape.segment {

@@ -90,6 +90,7 @@ mod limits;
 #[cfg(feature = "serde")]
 mod milliseconds;
 pub mod model;
+mod names;
 mod operations;
 mod plan;
 mod promise;
@@ -106,7 +107,6 @@ mod statistics;
 #[cfg(feature = "std")]
 mod sync;
 mod window;
-mod words;
 
 pub use ageing::AgeRange;
 pub use as_of::AsOf;
@@ -119,6 +119,7 @@ pub use hash::HashFunction;
 pub use item::{CompositeKey, Item};
 pub use layout::huge_pages::ask_for_huge_pages;
 pub use limits::{MAX_PARTS, MAX_SEGMENTS, MAX_WINDOW, MIN_RATE};
+pub use names::UnknownName;
 pub use plan::{DEFAULT_SLACK, Plan, shard_window};
 pub use promise::{Prefer, Promise};
 pub use shape::{Layout, Segment, Shape};
@@ -127,7 +128,6 @@ pub use shared::SharedFilter;
 pub use snapshot::FORMAT_VERSION;
 pub use statistics::{Counters, Statistics};
 pub use window::{Overload, Window};
-pub use words::UnknownWord;
 
 /// The README's examples are tests too. Those of the whole project are tested in `lately-examples`.
 #[cfg(all(doctest, feature = "std"))]

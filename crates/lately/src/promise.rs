@@ -4,9 +4,9 @@ use core::time::Duration;
 
 use crate::error::ConfigError;
 use crate::limits::{MAX_WINDOW, MIN_RATE};
+use crate::names::names;
 use crate::shape::{Layout, Segment, Shape};
 use crate::window::{Overload, Window};
-use crate::words::words;
 
 /// What a filter must keep: a window, a rate, and limits. Every setting is optional.
 ///
@@ -69,7 +69,7 @@ pub enum Prefer {
     Memory,
 }
 
-words!(Prefer, "preference": Speed = "speed", Memory = "memory");
+names!(Prefer, "preference": Speed = "speed", Memory = "memory");
 
 impl Promise {
     /// Returns the window, or `None` if it is to be found from `max_memory`.

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use crate::limits::{MAX_PARTS, MAX_SEGMENTS};
-use crate::words::words;
+use crate::names::names;
 
 /// How the segments are arranged in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,7 +22,7 @@ pub enum Layout {
     Rows,
 }
 
-words!(Layout, "layout": Slices = "slices", Blocks = "blocks", Rows = "rows");
+names!(Layout, "layout": Slices = "slices", Blocks = "blocks", Rows = "rows");
 
 /// The kind of one segment. An item picks cells in it: `parts` of them, or one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::words::words;
+use crate::names::names;
 
 /// The requested window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -74,7 +74,7 @@ pub enum Overload {
     KeepRate,
 }
 
-words!(Overload, "overload policy": KeepWindow = "keep_window", KeepRate = "keep_rate");
+names!(Overload, "overload policy": KeepWindow = "keep_window", KeepRate = "keep_rate");
 
 /// A span in whole milliseconds. Spans that a filter has are always shorter than 2^64 milliseconds.
 pub(crate) fn milliseconds(span: Duration) -> u64 {

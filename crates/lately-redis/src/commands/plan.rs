@@ -37,7 +37,7 @@ impl Command for Plan {
 pub(super) fn describe(plan: &lately::Plan) -> Vec<(&'static str, Reply)> {
     let (span_ms, overload) = match plan.window {
         Window::Time { span, overload, .. } => {
-            let keeps = overload.word().trim_start_matches("keep_");
+            let keeps = overload.name().trim_start_matches("keep_");
             (Reply::count(span.as_millis() as u64), Reply::Text(keeps.into()))
         }
         _ => (Reply::Null, Reply::Null),
