@@ -76,12 +76,7 @@ extern crate alloc;
 extern crate std;
 
 mod ageing;
-mod as_of;
-mod batch;
-mod builder;
 mod error;
-#[cfg(feature = "std")]
-mod file;
 mod filter;
 mod hash;
 mod item;
@@ -91,42 +86,28 @@ mod limits;
 mod milliseconds;
 pub mod model;
 mod names;
-mod operations;
 mod plan;
 mod promise;
-mod query;
 mod ring;
-#[cfg(feature = "serde")]
-mod serde_impls;
 mod shape;
-#[cfg(feature = "std")]
-mod shared;
-mod single;
-mod snapshot;
-mod statistics;
 #[cfg(feature = "std")]
 mod sync;
 mod window;
 
 pub use ageing::AgeRange;
-pub use as_of::AsOf;
-pub use builder::Builder;
 pub use error::{ConfigError, SnapshotError};
+pub use filter::{AsOf, Builder, Counters, FORMAT_VERSION, Filter, Statistics};
 #[cfg(feature = "std")]
-pub use file::PendingSave;
-pub use filter::Filter;
+pub use filter::{PendingSave, SharedFilter};
 pub use hash::HashFunction;
 pub use item::{CompositeKey, Item};
-pub use layout::huge_pages::ask_for_huge_pages;
+pub use layout::kernel::Instructions;
+pub use layout::words::huge_pages::ask_for_huge_pages;
 pub use limits::{MAX_PARTS, MAX_SEGMENTS, MAX_WINDOW, MIN_RATE};
 pub use names::UnknownName;
 pub use plan::{DEFAULT_SLACK, Plan, shard_window};
 pub use promise::{Prefer, Promise};
 pub use shape::{Layout, Segment, Shape};
-#[cfg(feature = "std")]
-pub use shared::SharedFilter;
-pub use snapshot::FORMAT_VERSION;
-pub use statistics::{Counters, Statistics};
 pub use window::{Overload, Window};
 
 /// The README's examples are tests too. Those of the whole project are tested in `lately-examples`.

@@ -1,237 +1,121 @@
-//! The instruction set that a filter uses: portable code, or AVX2 or AVX-512 if the machine has them. All
-//! give the same bits.
+//! Runs code with the best instructions of the machine. All instruction sets give the same bits.
 //!
-//! A kernel is a value: an [`Avx2`] is proof that the machine has these instructions. Code that should be
-//! compiled for the machine is a [`Work`], generic over the kernel. [`Instructions::run`] starts it, once per
-//! call or per batch: inside, everything is inlined and compiled with those instructions.
+//! Code that should be compiled for an instruction set is a [`Work`], generic over the kernel.
+//! [`Kernels::call`] calls it, once per operation or per batch: inside, everything is inlined and compiled with
+//! those instructions.
+#![allow(clippy::inline_always)] // see `Work`
 
-#[cfg(feature = "std")]
-use super::rows::shared;
-use super::rows::{Moment, portable};
-#[cfg(feature = "std")]
-use crate::sync::AtomicU64;
+use super::instructions::Portable;
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+use super::instructions::{Avx2, Avx512};
+use super::rows::RowKernel;
+use crate::names::names;
 
-/// An instruction set.
-pub(crate) trait Run: Copy {
-    /// Calls a function that is compiled for these instructions.
-    fn run<W: Work>(self, work: W) -> W::Output;
-}
+/// An instruction set with the code of every layout for it. A layout that has such code adds its trait here.
+pub(crate) trait Kernel: RowKernel {}
 
-/// The operations on rows that an instruction set provides. `WORDS` is the size of a row.
-pub(crate) trait Kernel: Run {
-    /// A [`Moment`] in the form that suits these instructions, for one row or for many.
-    type Loaded<'a, const WORDS: usize>;
-    fn loaded<const WORDS: usize>(self, moment: Moment<'_, WORDS>) -> Self::Loaded<'_, WORDS>;
-    /// Here and below, `last` is the row's last word, whose stamp tells how far the row is behind.
-    fn contains<const WORDS: usize>(
-        self,
-        row: &[u64; WORDS],
-        item: u64,
-        last: u64,
-        now: &Self::Loaded<'_, WORDS>,
-    ) -> bool;
-    fn check_and_insert<const WORDS: usize>(
-        self,
-        row: &mut [u64; WORDS],
-        item: u64,
-        last: u64,
-        now: &Self::Loaded<'_, WORDS>,
-    ) -> bool;
-    /// Once everything is inlined, the unused answer costs nothing.
-    #[inline(always)]
-    fn insert<const WORDS: usize>(
-        self,
-        row: &mut [u64; WORDS],
-        item: u64,
-        last: u64,
-        now: &Self::Loaded<'_, WORDS>,
-    ) {
-        _ = self.check_and_insert(row, item, last, now);
-    }
-    /// Prefetches the cache lines of a value that will be needed soon.
-    fn prefetch<T>(self, target: &T);
-    /// The same for a value that will be written, and that another core may hold in its cache.
-    #[cfg(feature = "std")]
-    #[inline(always)]
-    fn prefetch_to_write<T>(self, target: &T) {
-        self.prefetch(target);
-    }
-    /// Loads a row that many threads use, whose last word was read before. The words are at least as new as
-    /// that one.
-    #[cfg(feature = "std")]
-    #[inline(always)]
-    fn load<const WORDS: usize>(self, row: &[AtomicU64; WORDS], last: u64) -> [u64; WORDS] {
-        shared::load(row, last)
-    }
-    /// The same right after a claim, which found that last word. It is not read again, because the read would
-    /// have to wait until the claim is written.
-    #[cfg(feature = "std")]
-    #[inline(always)]
-    fn load_just_claimed<const WORDS: usize>(self, row: &[AtomicU64; WORDS], last: u64) -> [u64; WORDS] {
-        shared::load(row, last)
-    }
-    /// Stores a row, its last word last, while other threads may read it.
-    #[cfg(feature = "std")]
-    #[inline(always)]
-    fn store<const WORDS: usize>(self, row: &[AtomicU64; WORDS], words: &[u64; WORDS]) {
-        shared::store(row, words);
-    }
-}
+impl<K: RowKernel> Kernel for K {}
 
-/// Code to be compiled for each kernel. Implementations of `run` must be `#[inline(always)]`.
+/// Code to be compiled for each kernel. Implementations of `call`, and all that they call for an item, must be
+/// `#[inline(always)]`: only inlined code is compiled with the kernel's instructions.
 pub(crate) trait Work {
     type Output;
-    fn run<K: Kernel>(self, kernel: K) -> Self::Output;
+    fn call<K: Kernel>(self, kernel: K) -> Self::Output;
+}
+
+/// The instructions that a filter computes with. All give the same bits and answers.
+///
+/// ```
+/// use lately::{Filter, Instructions};
+///
+/// let mut filter = Filter::new(1000, 1e-3)?;
+/// let fastest = filter.instructions();
+/// assert!(filter.set_instructions(Instructions::Portable), "every machine has them");
+/// assert!(filter.set_instructions(fastest));
+/// # Ok::<(), lately::ConfigError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Instructions {
+    /// Those that every machine has.
+    Portable,
+    /// AVX2 of x86-64 processors.
+    Avx2,
+    /// AVX-512 of x86-64 processors.
+    Avx512,
+}
+
+names!(Instructions, "instruction set": Portable = "portable", Avx2 = "avx2", Avx512 = "avx512");
+
+impl Instructions {
+    /// Returns true if this machine has these instructions.
+    #[must_use]
+    pub fn are_available(self) -> bool {
+        Kernels::new(self).is_some()
+    }
 }
 
 /// The kernel that a filter uses.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Instructions {
-    Portable,
+pub(crate) enum Kernels {
+    Portable(Portable),
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     Avx2(Avx2),
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     Avx512(Avx512),
 }
 
-impl Instructions {
-    /// Returns the fastest instruction set of this machine.
-    pub(crate) fn detect() -> Self {
-        #[cfg(all(target_arch = "x86_64", feature = "std"))]
-        {
-            let avx512 = Avx512::detect().map(Self::Avx512);
-            if let Some(best) = avx512.or_else(|| Avx2::detect().map(Self::Avx2)) {
-                return best;
-            }
-        }
-        Self::Portable
+impl Kernels {
+    /// Returns the fastest kernel of this machine.
+    pub(crate) fn fastest() -> Self {
+        let fastest = Instructions::ALL.iter().rev().find_map(|instructions| Self::new(*instructions));
+        fastest.unwrap_or(Self::Portable(Portable))
     }
 
-    /// Returns the next slower instruction set. Every machine that has this one has that one too.
-    pub(crate) fn slower(self) -> Option<Self> {
+    /// Returns the kernel for these instructions, if the machine has them.
+    pub(crate) fn new(instructions: Instructions) -> Option<Self> {
+        match instructions {
+            Instructions::Portable => Some(Self::Portable(Portable)),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Instructions::Avx2 => Avx2::detect().map(Self::Avx2),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Instructions::Avx512 => Avx512::detect().map(Self::Avx512),
+            #[cfg(not(all(target_arch = "x86_64", feature = "std")))]
+            _ => None,
+        }
+    }
+
+    pub(crate) fn instructions(self) -> Instructions {
         match self {
-            Self::Portable => None,
+            Self::Portable(_) => Instructions::Portable,
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Self::Avx2(_) => Some(Self::Portable),
+            Self::Avx2(_) => Instructions::Avx2,
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Self::Avx512(_) => Avx2::detect().map(Self::Avx2),
+            Self::Avx512(_) => Instructions::Avx512,
         }
     }
 
     #[inline(always)]
-    pub(crate) fn run<W: Work>(self, work: W) -> W::Output {
-        match self {
-            Self::Portable => Portable.run(work),
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Self::Avx2(avx2) => avx2.run(work),
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Self::Avx512(avx512) => avx512.run(work),
+    #[allow(unsafe_code)]
+    pub(crate) fn call<W: Work>(self, work: W) -> W::Output {
+        #[cfg(all(target_arch = "x86_64", feature = "std"))]
+        #[target_feature(enable = "avx2,bmi1,bmi2")]
+        fn call_with_avx2<W: Work>(avx2: Avx2, work: W) -> W::Output {
+            work.call(avx2)
         }
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Portable;
-
-impl Run for Portable {
-    #[inline]
-    fn run<W: Work>(self, work: W) -> W::Output {
-        work.run(self)
-    }
-}
-
-impl Kernel for Portable {
-    type Loaded<'a, const WORDS: usize> = Moment<'a, WORDS>;
-
-    #[inline]
-    fn loaded<const WORDS: usize>(self, moment: Moment<'_, WORDS>) -> Moment<'_, WORDS> {
-        moment
-    }
-
-    #[inline]
-    fn contains<const WORDS: usize>(
-        self,
-        row: &[u64; WORDS],
-        item: u64,
-        last: u64,
-        now: &Moment<'_, WORDS>,
-    ) -> bool {
-        portable::contains(row, item, last, *now)
-    }
-
-    #[inline]
-    fn check_and_insert<const WORDS: usize>(
-        self,
-        row: &mut [u64; WORDS],
-        item: u64,
-        last: u64,
-        now: &Moment<'_, WORDS>,
-    ) -> bool {
-        let seen = portable::contains(row, item, last, *now);
-        portable::insert(row, item, last, *now);
-        seen
-    }
-
-    #[inline]
-    fn insert<const WORDS: usize>(
-        self,
-        row: &mut [u64; WORDS],
-        item: u64,
-        last: u64,
-        now: &Moment<'_, WORDS>,
-    ) {
-        portable::insert(row, item, last, *now);
-    }
-
-    /// Stable Rust has no portable prefetch.
-    #[inline]
-    fn prefetch<T>(self, _target: &T) {}
-}
-
-#[cfg(all(target_arch = "x86_64", feature = "std"))]
-pub(crate) use x86::{Avx2, Avx512};
-
-#[cfg(all(target_arch = "x86_64", feature = "std"))]
-#[allow(unsafe_code)]
-mod x86 {
-    use std::arch::is_x86_feature_detected;
-
-    use super::{Run, Work};
-
-    /// A proof that the machine has some instructions. Only `detect` creates it.
-    macro_rules! proof {
-        ($(#[$doc:meta])* $name:ident: $all:literal = $($one:tt),+) => {
-            $(#[$doc])*
-            #[derive(Clone, Copy, Debug)]
-            pub(crate) struct $name(());
-
-            impl $name {
-                pub(crate) fn detect() -> Option<Self> {
-                    ($(is_x86_feature_detected!($one))&&+).then_some(Self(()))
-                }
-            }
-
-            impl Run for $name {
-                #[inline(always)]
-                fn run<W: Work>(self, work: W) -> W::Output {
-                    #[target_feature(enable = $all)]
-                    fn run<W: Work>(proof: $name, work: W) -> W::Output {
-                        work.run(proof)
-                    }
-                    // SAFETY: `self` is proof that the machine has these instructions.
-                    unsafe { run(self, work) }
-                }
-            }
-        };
-    }
-
-    proof! {
-        /// AVX2, and BMI 1 and 2, which were introduced with it.
-        Avx2: "avx2,bmi1,bmi2" = "avx2", "bmi1", "bmi2"
-    }
-    proof! {
-        /// AVX-512 with instructions for 16-bit numbers. VBMI itself is not used; it is required because the
-        /// processors that have it do not slow down for long vectors.
-        Avx512: "avx512f,avx512bw,avx2,bmi1,bmi2" = "avx512f", "avx512bw", "avx512vbmi", "avx2", "bmi1", "bmi2"
+        #[cfg(all(target_arch = "x86_64", feature = "std"))]
+        #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
+        fn call_with_avx512<W: Work>(avx512: Avx512, work: W) -> W::Output {
+            work.call(avx512)
+        }
+        match self {
+            Self::Portable(portable) => work.call(portable),
+            // SAFETY: the value is proof that the machine has these instructions.
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Self::Avx2(avx2) => unsafe { call_with_avx2(avx2, work) },
+            // SAFETY: as above.
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Self::Avx512(avx512) => unsafe { call_with_avx512(avx512, work) },
+        }
     }
 }

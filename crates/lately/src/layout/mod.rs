@@ -4,62 +4,61 @@
 //! item side by side can answer with one memory access.
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
-pub(crate) mod aligned;
-#[cfg(feature = "std")]
-mod atomic;
-mod bits;
-mod blocks;
-pub(crate) mod huge_pages;
+mod instructions;
 pub(crate) mod kernel;
 mod rows;
+pub(crate) mod runs;
+mod segmented;
 #[cfg(feature = "std")]
 pub(crate) mod shared;
-mod slices;
+pub(crate) mod words;
 
 use core::ops::Range;
 
-use aligned::AlignedWords;
-use blocks::Blocks;
 use kernel::Kernel;
 use rows::Rows;
-use slices::Slices;
+use segmented::{BlockGeometry, Blocks, SliceGeometry, Slices};
+use words::aligned::AlignedWords;
 
 use crate::model::run_probability;
 use crate::ring::{Age, Ring};
 use crate::shape::{RowShape, Segment, Shape};
 
-/// Queries about an item, in memory borrowed for a call or a batch. `item` is always an item's 64-bit hash,
-/// `place` the result of [`Query::place`].
+/// An item's hash, and its place in a layout, for layouts in which it has one: worth keeping between a prefetch and
+/// its use.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Located<P = usize> {
+    pub(crate) hash: u64,
+    pub(crate) place: P,
+}
+
+/// Queries about an item, in memory borrowed for a call or a batch.
 pub(crate) trait Query {
-    /// Returns where the item is, for layouts in which it has one place: worth keeping between a prefetch and
-    /// its use.
-    #[inline]
-    fn place(&self, _item: u64) -> usize {
-        0
-    }
+    fn locate(&self, hash: u64) -> Located;
     /// Returns true if k consecutive segments match.
-    fn contains<K: Kernel>(&self, kernel: K, item: u64, place: usize, ring: &Ring) -> bool;
+    fn contains<K: Kernel>(&self, kernel: K, item: Located, ring: &Ring) -> bool;
     /// Prefetches the memory that an insert or a query of this item will need.
-    fn prefetch<K: Kernel>(&self, kernel: K, item: u64, place: usize, ring: &Ring);
+    fn prefetch<K: Kernel>(&self, kernel: K, item: Located, ring: &Ring);
 }
 
 /// Writing an item into a layout.
 pub(crate) trait Update: Query {
     /// Sets the item's bits in the k newest segments.
-    fn insert<K: Kernel>(&mut self, kernel: K, item: u64, place: usize, ring: &Ring);
+    fn insert<K: Kernel>(&mut self, kernel: K, item: Located, ring: &Ring);
     /// [`contains`](Query::contains), then [`insert`](Self::insert).
-    #[inline]
-    fn check_and_insert<K: Kernel>(&mut self, kernel: K, item: u64, place: usize, ring: &Ring) -> bool {
-        let seen = self.contains(kernel, item, place, ring);
-        self.insert(kernel, item, place, ring);
+    #[inline(always)]
+    fn check_and_insert<K: Kernel>(&mut self, kernel: K, item: Located, ring: &Ring) -> bool {
+        let seen = self.contains(kernel, item, ring);
+        self.insert(kernel, item, ring);
         seen
     }
     /// Called after the ring has advanced: empties the newest segment, which is being recycled.
     fn recycle_newest(&mut self, ring: &Ring);
 }
 
-/// The other operations of a layout; none of them is performance-critical.
-pub(crate) trait Segments {
+/// What is in a layout, for ages, statistics and snapshots; none of it is performance-critical. `item` is an item's
+/// hash.
+pub(crate) trait Contents {
     /// Returns true if the segment of this age matches.
     fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool;
     /// Called after the ring and the words have been set to those of a snapshot, or of a new filter.
@@ -121,13 +120,13 @@ pub(crate) enum Memory {
 
 /// Evaluates the same expression for the actual layout, compiled for each.
 macro_rules! whichever {
-    ($memory:ident: $expression:expr, $segments:ident => $body:expr) => {
+    ($memory:ident: $expression:expr, $layout:ident => $body:expr) => {
         match $expression {
-            $memory::Slices($segments) => $body,
-            $memory::Blocks($segments) => $body,
-            $memory::Rows64($segments) => $body,
-            $memory::Rows128($segments) => $body,
-            $memory::Rows256($segments) => $body,
+            $memory::Slices($layout) => $body,
+            $memory::Blocks($layout) => $body,
+            $memory::Rows64($layout) => $body,
+            $memory::Rows128($layout) => $body,
+            $memory::Rows256($layout) => $body,
         }
     };
 }
@@ -153,10 +152,11 @@ impl Memory {
         let words = AlignedWords::zeroed(usize::try_from(words(shape, cells)?).ok()?)?;
         Some(match shape.segment {
             Segment::Slices { parts } => {
-                Self::Slices(Slices::new(parts, cells, words.len() / shape.segments() as usize, words))
+                let words_per_segment = words.len() / shape.segments() as usize;
+                Self::Slices(Slices::new(SliceGeometry { parts, part_bits: cells, words_per_segment }, words))
             }
             Segment::Blocks { block_bits, bits_per_block } => {
-                Self::Blocks(Blocks::new(block_bits, bits_per_block, cells, words))
+                Self::Blocks(Blocks::new(BlockGeometry { block_bits, bits_per_block, blocks: cells }, words))
             }
             Segment::Rows { row_bytes, parts } => {
                 let row = RowShape { row_bytes, parts, segments: shape.segments() };
@@ -169,12 +169,11 @@ impl Memory {
         })
     }
 
-    /// The layout behind its interface, for everything except the hot path.
-    pub(crate) fn segments(&self) -> &dyn Segments {
-        whichever!(Self: self, segments => segments)
+    pub(crate) fn contents(&self) -> &dyn Contents {
+        whichever!(Self: self, layout => layout)
     }
 
-    pub(crate) fn segments_mut(&mut self) -> &mut dyn Segments {
-        whichever!(Self: self, segments => segments)
+    pub(crate) fn contents_mut(&mut self) -> &mut dyn Contents {
+        whichever!(Self: self, layout => layout)
     }
 }

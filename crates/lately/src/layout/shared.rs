@@ -19,15 +19,13 @@
 //! so looks again. If it has not moved, at most the clearing for the next shift can have begun, and then the
 //! new insert was complete before: a query goes from the oldest ages to the youngest, and meets the new bits
 //! later. Rows need further arguments; see `rows::shared`.
+#![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
-use super::atomic::{AtomicWords, SharedWords};
-use super::blocks::Blocks;
 use super::kernel::Kernel;
 use super::rows::SharedRows;
-use super::slices::Slices;
-use super::{Memory, Query, Update};
-use crate::batch::Located;
-use crate::query::Matches;
+use super::segmented::{Blocks, Slices};
+use super::words::atomic::AtomicWords;
+use super::{Located, Memory};
 use crate::ring::{Age, Ring};
 use crate::sync::{AtomicU64, Ordering, sequential};
 
@@ -53,44 +51,40 @@ impl<'a> View<'a> {
         let generation = self.published.load(Ordering::SeqCst);
         let is_current = generation == self.ring.generation();
         if !is_current {
-            self.turn_to(generation);
+            self.move_to(generation);
         }
         is_current
     }
 
     #[cold]
-    fn turn_to(&mut self, generation: u64) {
+    fn move_to(&mut self, generation: u64) {
         let (k, l) = (self.ring.required_matches(), self.ring.window_generations());
         self.ring = Ring::at_generation(k, l, generation);
     }
 }
 
-/// [`Query`] and [`Update`] for many threads at once, in memory borrowed for a call or a batch.
-pub(crate) trait SharedSegments {
+/// [`Query`](super::Query) and [`Update`](super::Update) for many threads at once, in memory borrowed for a call or a
+/// batch.
+pub(crate) trait SharedUpdate {
     /// The part of an item's positions that is worth computing only once.
     type Place: Copy;
     fn locate(&self, hash: u64) -> Located<Self::Place>;
-    fn prefetch<K: Kernel>(&self, kernel: K, item: u64, place: Self::Place, ring: &Ring);
+    fn prefetch<K: Kernel>(&self, kernel: K, item: Located<Self::Place>, ring: &Ring);
     /// Like [`prefetch`](Self::prefetch), for an item that will be inserted in any case.
     #[inline(always)]
-    fn prefetch_to_write<K: Kernel>(&self, kernel: K, item: u64, place: Self::Place, ring: &Ring) {
-        self.prefetch(kernel, item, place, ring);
+    fn prefetch_to_write<K: Kernel>(&self, kernel: K, item: Located<Self::Place>, ring: &Ring) {
+        self.prefetch(kernel, item, ring);
     }
-    fn contains<K: Kernel>(&self, kernel: K, item: u64, place: Self::Place, view: &mut View<'_>) -> bool;
-    fn insert<K: Kernel>(&self, kernel: K, item: u64, place: Self::Place, view: &mut View<'_>);
+    fn contains<K: Kernel>(&self, kernel: K, item: Located<Self::Place>, view: &mut View<'_>) -> bool;
+    fn insert<K: Kernel>(&self, kernel: K, item: Located<Self::Place>, view: &mut View<'_>);
     /// Calls [`contains`](Self::contains) and [`insert`](Self::insert). If threads call this with the same
     /// new item at the same time, in rows exactly one of the calls returns false.
-    fn check_and_insert<K: Kernel>(
-        &self,
-        kernel: K,
-        item: u64,
-        place: Self::Place,
-        view: &mut View<'_>,
-    ) -> bool;
+    fn check_and_insert<K: Kernel>(&self, kernel: K, item: Located<Self::Place>, view: &mut View<'_>)
+    -> bool;
     /// Calls [`insert`](Self::insert) for each item, in order.
     #[inline(always)]
     fn insert_all<K: Kernel>(&self, kernel: K, items: &[Located<Self::Place>], view: &mut View<'_>) {
-        items.iter().for_each(|item| self.insert(kernel, item.hash, item.place, view));
+        items.iter().for_each(|item| self.insert(kernel, *item, view));
     }
     /// Calls [`check_and_insert`](Self::check_and_insert) for each item, in order, and writes the i-th answer
     /// to `seen[i]`.
@@ -103,7 +97,7 @@ pub(crate) trait SharedSegments {
         seen: &mut [bool],
     ) {
         for (item, seen) in items.iter().zip(&mut seen[..items.len()]) {
-            *seen = self.check_and_insert(kernel, item.hash, item.place, view);
+            *seen = self.check_and_insert(kernel, *item, view);
         }
     }
     /// Returns true if the segment of this age matches, while no shift can happen.
@@ -112,87 +106,9 @@ pub(crate) trait SharedSegments {
     /// published.
     fn empty_newest(&self, next: &Ring);
     /// Called after the generation has been published, for work that can wait until then.
-    fn keep_house(&self, _view: &mut View<'_>) {}
+    fn after_shift(&self, _view: &mut View<'_>) {}
     /// Copies the words while other threads write.
     fn copy_to(&self, words: &mut [u64]);
-}
-
-macro_rules! shared_segments {
-    ($layout:ident) => {
-        impl SharedSegments for $layout<SharedWords<'_>> {
-            type Place = usize;
-
-            #[inline(always)]
-            fn locate(&self, hash: u64) -> Located {
-                Located::new(hash, self)
-            }
-
-            #[inline(always)]
-            fn prefetch<K: Kernel>(&self, kernel: K, item: u64, place: usize, ring: &Ring) {
-                Query::prefetch(self, kernel, item, place, ring);
-            }
-
-            #[inline(always)]
-            fn contains<K: Kernel>(&self, kernel: K, item: u64, place: usize, view: &mut View<'_>) -> bool {
-                view.is_current();
-                loop {
-                    if Query::contains(self, kernel, item, place, &view.ring) {
-                        return true;
-                    }
-                    if view.is_current() {
-                        return false;
-                    }
-                }
-            }
-
-            #[inline(always)]
-            fn insert<K: Kernel>(&self, kernel: K, item: u64, place: usize, view: &mut View<'_>) {
-                view.is_current();
-                Update::insert(&mut self.with_words(*self.words()), kernel, item, place, &view.ring);
-            }
-
-            #[inline(always)]
-            fn check_and_insert<K: Kernel>(
-                &self,
-                kernel: K,
-                item: u64,
-                place: usize,
-                view: &mut View<'_>,
-            ) -> bool {
-                let seen = SharedSegments::contains(self, kernel, item, place, view);
-                self.insert(kernel, item, place, view);
-                seen
-            }
-
-            fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool {
-                self.matches_at(item, ring, age)
-            }
-
-            fn empty_newest(&self, next: &Ring) {
-                self.with_words(*self.words()).recycle_newest(next);
-            }
-
-            fn copy_to(&self, words: &mut [u64]) {
-                self.words().copy_to(words);
-            }
-        }
-    };
-}
-shared_segments!(Slices);
-shared_segments!(Blocks);
-
-impl Slices<AtomicWords> {
-    #[inline]
-    pub(crate) fn shared(&self) -> Slices<SharedWords<'_>> {
-        self.with_words(self.words().shared())
-    }
-}
-
-impl Blocks<AtomicWords> {
-    #[inline]
-    pub(crate) fn shared(&self) -> Blocks<SharedWords<'_>> {
-        self.with_words(self.words().shared())
-    }
 }
 
 /// [`Memory`] that many threads use.
@@ -207,7 +123,7 @@ pub(crate) enum SharedMemory {
 impl SharedMemory {
     /// Returns `None` if the memory cannot be allocated.
     pub(crate) fn copy_of(memory: &Memory, ring: &Ring) -> Option<Self> {
-        let words = AtomicWords::copy_of(memory.segments().words())?;
+        let words = AtomicWords::copy_of(memory.contents().words())?;
         Some(match memory {
             Memory::Slices(slices) => Self::Slices(slices.with_words(words)),
             Memory::Blocks(blocks) => Self::Blocks(blocks.with_words(words)),
@@ -230,8 +146,8 @@ pub(crate) fn forget_what_moved(memory: &mut Memory, before: u64, now: &Ring) {
         Memory::Blocks(blocks) => {
             (0..recycled).for_each(|age| blocks.update().empty(now.position_of(Age(age))));
         }
-        Memory::Rows64(rows) => rows.keep_house_after(recycled, now),
-        Memory::Rows128(rows) => rows.keep_house_after(recycled, now),
-        Memory::Rows256(rows) => rows.keep_house_after(recycled, now),
+        Memory::Rows64(rows) => rows.catch_up(recycled, now),
+        Memory::Rows128(rows) => rows.catch_up(recycled, now),
+        Memory::Rows256(rows) => rows.catch_up(recycled, now),
     }
 }

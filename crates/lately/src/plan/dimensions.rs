@@ -3,7 +3,7 @@
 use super::sizing;
 use crate::ageing::GenerationStart;
 use crate::layout;
-use crate::layout::aligned::ALIGNMENT_BYTES;
+use crate::layout::words::aligned::ALIGNMENT_BYTES;
 use crate::model::rows::RowModel;
 use crate::model::{Cells, Profile};
 use crate::shape::{Segment, Shape};

@@ -5,22 +5,22 @@
 #![allow(unsafe_code)]
 
 use core::arch::x86_64::{
-    __m256i, _MM_HINT_T0, _mm_and_si128, _mm_cvtsi64_si128, _mm_prefetch, _mm_set1_epi8, _mm_srli_epi16,
-    _mm_unpacklo_epi8, _mm256_and_si256, _mm256_castsi256_ps, _mm256_cmpeq_epi16, _mm256_cmpeq_epi32,
-    _mm256_cmpgt_epi16, _mm256_cvtepu8_epi16, _mm256_cvtepu8_epi32, _mm256_loadu_si256, _mm256_movemask_epi8,
-    _mm256_movemask_ps, _mm256_or_si256, _mm256_packs_epi16, _mm256_permute4x64_epi64, _mm256_set_epi64x,
-    _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setr_epi8, _mm256_shuffle_epi8, _mm256_slli_epi16,
-    _mm256_sllv_epi32, _mm256_storeu_si256, _mm256_xor_si256,
+    __m256i, _mm_and_si128, _mm_cvtsi64_si128, _mm_set1_epi8, _mm_srli_epi16, _mm_unpacklo_epi8,
+    _mm256_and_si256, _mm256_castsi256_ps, _mm256_cmpeq_epi16, _mm256_cmpeq_epi32, _mm256_cmpgt_epi16,
+    _mm256_cvtepu8_epi16, _mm256_cvtepu8_epi32, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_movemask_ps,
+    _mm256_or_si256, _mm256_packs_epi16, _mm256_permute4x64_epi64, _mm256_set_epi64x, _mm256_set1_epi16,
+    _mm256_set1_epi32, _mm256_setr_epi8, _mm256_shuffle_epi8, _mm256_slli_epi16, _mm256_sllv_epi32,
+    _mm256_storeu_si256, _mm256_xor_si256,
 };
 
 #[cfg(not(loom))]
 use core::arch::asm;
 
+use super::kernel::RowKernel;
+use super::part_ages::Generation;
 use super::portable::is_wide;
-use super::turn::Moment;
 use crate::hash::remix;
-use crate::layout::aligned::LINE_BYTES;
-use crate::layout::kernel::{Avx2, Kernel};
+use crate::layout::instructions::Avx2;
 #[cfg(not(loom))]
 use crate::sync::AtomicU64;
 
@@ -104,28 +104,28 @@ fn write<const WORDS: usize>(
     vector: usize,
     pattern: __m256i,
     staleness: u32,
-    now: &Moment<'_, WORDS>,
+    generation: &Generation<'_, WORDS>,
 ) {
     // -1, the "age" of the stamp and of unused bits, is never above `staleness - 1`: they are cleared.
     let younger = _mm256_set1_epi16(staleness as i16 - 1);
-    let keep = _mm256_cmpgt_epi16(load(&now.turn.ages, vector), younger);
+    let keep = _mm256_cmpgt_epi16(load(&generation.ages.lane_ages, vector), younger);
     let kept = _mm256_and_si256(load(row, vector), keep);
-    let written = _mm256_or_si256(kept, _mm256_and_si256(pattern, load(&now.turn.active, vector)));
+    let written = _mm256_or_si256(kept, _mm256_and_si256(pattern, load(&generation.ages.active, vector)));
     let is_last = vector == WORDS / VECTOR - 1;
     // Uses a vector: extracting a word and inserting it again would take longer than everything else here.
-    let stamp = u64::from(now.stamp.bits()).cast_signed() << 48;
+    let stamp = u64::from(generation.stamp.bits()).cast_signed() << 48;
     let stamped = if is_last { _mm256_or_si256(written, _mm256_set_epi64x(stamp, 0, 0, 0)) } else { written };
     store(row, vector, stamped);
 }
 
 /// The operations must be inlined into the loop that calls them, which cannot be forced for a function with a
 /// target feature. So they have none; instead they have the proof that the machine has the instructions.
-impl Kernel for Avx2 {
-    type Loaded<'a, const WORDS: usize> = Moment<'a, WORDS>;
+impl RowKernel for Avx2 {
+    type Loaded<'a, const WORDS: usize> = Generation<'a, WORDS>;
 
     #[inline(always)]
-    fn loaded<const WORDS: usize>(self, moment: Moment<'_, WORDS>) -> Moment<'_, WORDS> {
-        moment
+    fn load_generation<const WORDS: usize>(self, generation: Generation<'_, WORDS>) -> Generation<'_, WORDS> {
+        generation
     }
 
     #[inline(always)]
@@ -134,13 +134,13 @@ impl Kernel for Avx2 {
         row: &[u64; WORDS],
         item: u64,
         last: u64,
-        now: &Moment<'_, WORDS>,
+        generation: &Generation<'_, WORDS>,
     ) -> bool {
         // SAFETY: `self` is proof that the machine has these instructions.
         let matching = unsafe {
             gather::<WORDS>(|vector| compare::<WORDS>(load(row, vector), pattern::<WORDS>(item, vector)))
         };
-        now.turn.reports(matching & now.live(last))
+        generation.ages.reports(matching & generation.live(last))
     }
 
     #[inline(always)]
@@ -149,7 +149,7 @@ impl Kernel for Avx2 {
         row: &mut [u64; WORDS],
         item: u64,
         last: u64,
-        now: &Moment<'_, WORDS>,
+        generation: &Generation<'_, WORDS>,
     ) -> bool {
         // SAFETY: `self` is proof that the machine has these instructions.
         let matching = unsafe {
@@ -157,16 +157,11 @@ impl Kernel for Avx2 {
             for (vector, compared) in compared.iter_mut().enumerate().take(WORDS / VECTOR) {
                 let pattern = pattern::<WORDS>(item, vector);
                 *compared = compare::<WORDS>(load(row, vector), pattern);
-                write(row, vector, pattern, now.staleness(last), now);
+                write(row, vector, pattern, generation.staleness(last), generation);
             }
             gather::<WORDS>(|vector| compared[vector])
         };
-        now.turn.reports(matching & now.live(last))
-    }
-
-    #[inline(always)]
-    fn prefetch<T>(self, target: &T) {
-        prefetch(target);
+        generation.ages.reports(matching & generation.live(last))
     }
 
     // Loom must see every access.
@@ -288,20 +283,4 @@ pub(super) fn store_last_shared<const WORDS: usize>(row: &[AtomicU64; WORDS], wo
             options(nostack, preserves_flags)
         );
     }
-}
-
-/// Prefetches the cache lines of a value that will be needed soon.
-#[inline]
-pub(super) fn prefetch<T>(target: &T) {
-    for line in lines_of(target) {
-        // SAFETY: a prefetch reads nothing, and the address lies within a live reference.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
-    }
-}
-
-/// The addresses of the cache lines of a value that begins at a cache line.
-#[inline]
-pub(super) fn lines_of<T>(target: &T) -> impl Iterator<Item = *const u8> {
-    let start = core::ptr::from_ref(target).cast::<u8>();
-    (0..size_of::<T>()).step_by(LINE_BYTES).map(move |offset| start.wrapping_add(offset))
 }

@@ -3,6 +3,7 @@
 //! Gives the same bits as `portable`; a test compares them.
 #![allow(unsafe_code)]
 
+#[cfg(not(loom))]
 use core::arch::asm;
 use core::arch::x86_64::{
     __m512i, _mm_set_epi64x, _mm512_and_si512, _mm512_cmpge_epi16_mask, _mm512_cvtepu8_epi32,
@@ -17,11 +18,13 @@ use core::arch::x86_64::{
     _mm512_inserti64x4,
 };
 
+#[cfg(not(loom))]
 use super::avx2;
+use super::kernel::RowKernel;
+use super::part_ages::{Generation, has_few_parts};
 use super::portable::is_wide;
-use super::turn::{Moment, has_few_parts};
 use crate::hash::remix;
-use crate::layout::kernel::{Avx512, Kernel};
+use crate::layout::instructions::Avx512;
 #[cfg(not(loom))]
 use crate::sync::AtomicU64;
 
@@ -46,10 +49,10 @@ fn store(words: &mut [u64], vector: usize, value: __m512i) {
     unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), value) }
 }
 
-/// A [`Moment`] in registers, so that a loop need not read it again after every row it writes.
-pub(crate) struct LoadedMoment<'a, const WORDS: usize> {
-    moment: Moment<'a, WORDS>,
-    /// The cache lines of the `Turn`. For `ages` and `active`, the lines of a row, repeated from the first
+/// A [`Generation`] in registers, so that a loop need not read it again after every row it writes.
+pub(crate) struct LoadedGeneration<'a, const WORDS: usize> {
+    source: Generation<'a, WORDS>,
+    /// The cache lines of the `PartAges`. For `ages` and `active`, the lines of a row, repeated from the first
     /// line up to `MOST_VECTORS`.
     ages: [__m512i; MOST_VECTORS],
     active: [__m512i; MOST_VECTORS],
@@ -58,18 +61,18 @@ pub(crate) struct LoadedMoment<'a, const WORDS: usize> {
     stamp: __m512i,
 }
 
-impl<'a, const WORDS: usize> LoadedMoment<'a, WORDS> {
+impl<'a, const WORDS: usize> LoadedGeneration<'a, WORDS> {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
-    fn new(moment: Moment<'a, WORDS>) -> Self {
-        let Moment { turn, stamp } = moment;
+    fn new(source: Generation<'a, WORDS>) -> Self {
+        let Generation { ages, stamp } = source;
         let vectors =
             |words: &[u64; WORDS]| core::array::from_fn(|vector| load(words, vector % (WORDS / VECTOR)));
         Self {
-            moment,
-            ages: vectors(&turn.ages),
-            active: vectors(&turn.active),
-            runs: [load(&turn.runs, 0), load(&turn.runs, 1)],
+            source,
+            ages: vectors(&ages.lane_ages),
+            active: vectors(&ages.active),
+            runs: [load(&ages.runs, 0), load(&ages.runs, 1)],
             stamp: _mm512_maskz_set1_epi16(1 << 31, stamp.bits().cast_signed()),
         }
     }
@@ -96,10 +99,10 @@ fn pattern<const WORDS: usize>(item: u64, vector: usize) -> __m512i {
 /// The live parts of a vector, as the mask of a comparison; `last` tells how far the row is behind.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
-fn live<const WORDS: usize>(vector: usize, last: u64, now: &LoadedMoment<'_, WORDS>) -> u32 {
-    let staleness = now.moment.staleness(last);
+fn live<const WORDS: usize>(vector: usize, last: u64, generation: &LoadedGeneration<'_, WORDS>) -> u32 {
+    let staleness = generation.source.staleness(last);
     // -1, the "age" of the stamp and of unused bits, is below any staleness.
-    _mm512_cmpge_epi16_mask(now.ages[vector], _mm512_set1_epi16(staleness as i16))
+    _mm512_cmpge_epi16_mask(generation.ages[vector], _mm512_set1_epi16(staleness as i16))
 }
 
 /// A bit for each live part where the item's bit is set.
@@ -115,16 +118,16 @@ fn compare<const WORDS: usize>(row: __m512i, pattern: __m512i, live: u32, vector
     }
 }
 
-/// The same as `Turn::reports`. If parts are few, it compares with every possible run: a run is found if none
+/// The same as `PartAges::reports`. If parts are few, it compares with every possible run: a run is found if none
 /// of its parts is missing.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
-fn reports<const WORDS: usize>(matching: u64, now: &LoadedMoment<'_, WORDS>) -> bool {
+fn reports<const WORDS: usize>(matching: u64, generation: &LoadedGeneration<'_, WORDS>) -> bool {
     if !has_few_parts::<WORDS>() {
-        return now.moment.turn.reports(matching);
+        return generation.source.ages.reports(matching);
     }
     let missing = _mm512_set1_epi32((!matching as u32).cast_signed());
-    let [found, more] = now.runs.map(|runs| _mm512_testn_epi32_mask(runs, missing));
+    let [found, more] = generation.runs.map(|runs| _mm512_testn_epi32_mask(runs, missing));
     found | more != 0
 }
 
@@ -136,27 +139,30 @@ fn written<const WORDS: usize>(
     pattern: __m512i,
     live: u32,
     vector: usize,
-    now: &LoadedMoment<'_, WORDS>,
+    generation: &LoadedGeneration<'_, WORDS>,
 ) -> __m512i {
     /// a | (b & c).
     const OR_BOTH: i32 = 0b1111_1000;
     let is_last = vector == WORDS / VECTOR - 1;
     let kept = if is_last {
-        _mm512_mask_blend_epi16(live, now.stamp, row)
+        _mm512_mask_blend_epi16(live, generation.stamp, row)
     } else {
         _mm512_maskz_mov_epi16(live, row)
     };
-    _mm512_ternarylogic_epi64::<OR_BOTH>(kept, pattern, now.active[vector])
+    _mm512_ternarylogic_epi64::<OR_BOTH>(kept, pattern, generation.active[vector])
 }
 
 /// See `avx2`: no target features here, so that everything is inlined into the calling loop.
-impl Kernel for Avx512 {
-    type Loaded<'a, const WORDS: usize> = LoadedMoment<'a, WORDS>;
+impl RowKernel for Avx512 {
+    type Loaded<'a, const WORDS: usize> = LoadedGeneration<'a, WORDS>;
 
     #[inline(always)]
-    fn loaded<const WORDS: usize>(self, moment: Moment<'_, WORDS>) -> LoadedMoment<'_, WORDS> {
+    fn load_generation<const WORDS: usize>(
+        self,
+        generation: Generation<'_, WORDS>,
+    ) -> LoadedGeneration<'_, WORDS> {
         // SAFETY: `self` is proof that the machine has these instructions.
-        unsafe { LoadedMoment::new(moment) }
+        unsafe { LoadedGeneration::new(generation) }
     }
 
     #[inline(always)]
@@ -165,18 +171,18 @@ impl Kernel for Avx512 {
         row: &[u64; WORDS],
         item: u64,
         last: u64,
-        now: &LoadedMoment<'_, WORDS>,
+        generation: &LoadedGeneration<'_, WORDS>,
     ) -> bool {
         let mut matching = 0;
         for vector in 0..WORDS / VECTOR {
             // SAFETY: `self` is proof that the machine has these instructions.
             matching |= unsafe {
-                let live = live(vector, last, now);
+                let live = live(vector, last, generation);
                 compare::<WORDS>(load(row, vector), pattern::<WORDS>(item, vector), live, vector)
             };
         }
         // SAFETY: as above.
-        unsafe { reports(matching, now) }
+        unsafe { reports(matching, generation) }
     }
 
     #[inline(always)]
@@ -185,35 +191,20 @@ impl Kernel for Avx512 {
         row: &mut [u64; WORDS],
         item: u64,
         last: u64,
-        now: &LoadedMoment<'_, WORDS>,
+        generation: &LoadedGeneration<'_, WORDS>,
     ) -> bool {
         let mut matching = 0;
         for vector in 0..WORDS / VECTOR {
             // SAFETY: `self` is proof that the machine has these instructions.
             unsafe {
                 let (before, pattern) = (load(row, vector), pattern::<WORDS>(item, vector));
-                let live = live(vector, last, now);
+                let live = live(vector, last, generation);
                 matching |= compare::<WORDS>(before, pattern, live, vector);
-                store(row, vector, written(before, pattern, live, vector, now));
+                store(row, vector, written(before, pattern, live, vector, generation));
             }
         }
         // SAFETY: as above.
-        unsafe { reports(matching, now) }
-    }
-
-    #[inline(always)]
-    fn prefetch<T>(self, target: &T) {
-        avx2::prefetch(target);
-    }
-
-    /// Fetches the lines for exclusive use by this core; otherwise a claim would have to request that from
-    /// the other cores. Older processors, which have only AVX2, may ignore this instruction.
-    #[inline(always)]
-    fn prefetch_to_write<T>(self, target: &T) {
-        for line in avx2::lines_of(target) {
-            // SAFETY: a prefetch changes nothing, and the address lies within a live reference.
-            unsafe { asm!("prefetchw [{}]", in(reg) line, options(nostack, preserves_flags, readonly)) };
-        }
+        unsafe { reports(matching, generation) }
     }
 
     // Loom must see every access.

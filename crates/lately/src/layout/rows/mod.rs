@@ -20,29 +20,35 @@
 //! ceil(rows / 2^14) rows up to date, in turn. So every row is visited at least once in 2^14 + 1 shifts. Then
 //! d <= 2^14 + 1 < 2^15 always holds, and the difference of stamps is the true one.
 
+#![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
+
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
-pub(super) mod avx2;
+mod avx2;
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 mod avx512;
-pub(super) mod portable;
 #[cfg(feature = "std")]
-pub(super) mod shared;
-mod turn;
+mod claims;
+mod kernel;
+mod part_ages;
+mod portable;
+#[cfg(feature = "std")]
+mod shared;
 
 use core::ops::Range;
 
 use libm::log1p;
 
-use super::aligned::AlignedWords;
-use super::kernel::Kernel;
-use super::{Query, Sample, Segments, Update, bits, pieces_with};
+use super::words::aligned::AlignedWords;
+use super::words::bits;
+use super::{Contents, Located, Query, Sample, Update, pieces_with};
 use crate::hash::reduce;
 use crate::model::run_probability;
 use crate::ring::{Age, Ring};
 use crate::shape::RowShape;
+pub(crate) use kernel::RowKernel;
+use part_ages::{CurrentGeneration, Generation};
 #[cfg(feature = "std")]
 pub(crate) use shared::SharedRows;
-pub(crate) use turn::{Moment, Stamp, Turn};
 
 /// A row is visited at least once in this many shifts, plus one.
 const SHIFTS_PER_ROUND: u64 = 1 << 14;
@@ -51,26 +57,8 @@ const SHIFTS_PER_ROUND: u64 = 1 << 14;
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Rows<const WORDS: usize> {
     shape: RowShape,
-    now: Now<WORDS>,
+    current: CurrentGeneration<WORDS>,
     words: AlignedWords,
-}
-
-/// The state that changes at a shift.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Now<const WORDS: usize> {
-    turn: Turn<WORDS>,
-    stamp: Stamp,
-}
-
-impl<const WORDS: usize> Now<WORDS> {
-    fn new(shape: RowShape, ring: &Ring) -> Self {
-        Self { turn: Turn::new(shape, ring), stamp: Stamp::of_generation(ring.generation()) }
-    }
-
-    #[inline]
-    fn moment(&self) -> Moment<'_, WORDS> {
-        Moment { turn: &self.turn, stamp: self.stamp }
-    }
 }
 
 impl<const WORDS: usize> Rows<WORDS> {
@@ -80,17 +68,17 @@ impl<const WORDS: usize> Rows<WORDS> {
             "{} words are not a whole number of rows",
             words.len()
         );
-        Self { shape, now: Now::new(shape, ring), words }
+        Self { shape, current: CurrentGeneration::new(shape, ring), words }
     }
 
     #[inline]
     pub(crate) fn query(&self) -> RowsQuery<'_, WORDS> {
-        RowsQuery { rows: self.rows(), now: self.now.moment() }
+        RowsQuery { rows: self.rows(), generation: self.current.get() }
     }
 
     #[inline]
     pub(crate) fn update(&mut self) -> RowsUpdate<'_, WORDS> {
-        RowsUpdate { rows: self.words.as_rows_mut(), now: &mut self.now, shape: self.shape }
+        RowsUpdate { rows: self.words.as_rows_mut(), current: &mut self.current, shape: self.shape }
     }
 
     #[cfg(feature = "std")]
@@ -103,11 +91,11 @@ impl<const WORDS: usize> Rows<WORDS> {
     /// housekeeping of those shifts reached them. Even without a shift, the housekeeping of the previous one
     /// may still have been running.
     #[cfg(feature = "std")]
-    pub(crate) fn keep_house_after(&mut self, shifts: u32, ring: &Ring) {
+    pub(crate) fn catch_up(&mut self, shifts: u32, ring: &Ring) {
         self.update().recycle_newest(ring);
         if shifts > 0 {
-            let RowsUpdate { rows, now, .. } = self.update();
-            rows.iter_mut().for_each(|row| refresh(row, now.moment()));
+            let RowsUpdate { rows, current, .. } = self.update();
+            rows.iter_mut().for_each(|row| refresh(row, current.get()));
         }
     }
 
@@ -118,7 +106,7 @@ impl<const WORDS: usize> Rows<WORDS> {
 
     /// The fills of a row's parts at an age; zero if they are still to be cleared.
     fn part_fills(&self, row: &[u64; WORDS], ring: &Ring, age: Age) -> impl Iterator<Item = f64> {
-        let is_live = age.0 >= self.now.moment().staleness(row[WORDS - 1]);
+        let is_live = age.0 >= self.current.get().staleness(row[WORDS - 1]);
         let part_bits = u64::from(self.shape.part_bits());
         let first = ring.position_of(age).index() as u64 * u64::from(self.shape.parts);
         (first..first + u64::from(self.shape.parts)).map(move |part| {
@@ -135,12 +123,12 @@ impl<const WORDS: usize> Rows<WORDS> {
 
 /// Returns the index of the item's row.
 #[inline(always)]
-pub(crate) fn row_of(item: u64, rows: usize) -> usize {
+fn row_of(item: u64, rows: usize) -> usize {
     reduce(item, rows as u64) as usize
 }
 
 /// The rows to bring up to date after a shift; see the module's documentation.
-pub(crate) fn rows_to_visit(generation: u64, rows: usize) -> impl Iterator<Item = usize> {
+fn rows_to_visit(generation: u64, rows: usize) -> impl Iterator<Item = usize> {
     let rows = rows as u64;
     let per_shift = rows.div_ceil(SHIFTS_PER_ROUND);
     let first = (u128::from(generation) * u128::from(per_shift) % u128::from(rows)) as u64;
@@ -148,95 +136,93 @@ pub(crate) fn rows_to_visit(generation: u64, rows: usize) -> impl Iterator<Item 
 }
 
 /// Brings a row up to date.
-fn refresh<const WORDS: usize>(row: &mut [u64; WORDS], now: Moment<'_, WORDS>) {
-    portable::refresh(row, row[WORDS - 1], now);
+fn refresh<const WORDS: usize>(row: &mut [u64; WORDS], generation: Generation<'_, WORDS>) {
+    portable::refresh(row, row[WORDS - 1], generation);
 }
 
 pub(crate) struct RowsQuery<'a, const WORDS: usize> {
     rows: &'a [[u64; WORDS]],
-    now: Moment<'a, WORDS>,
+    generation: Generation<'a, WORDS>,
 }
 
 impl<const WORDS: usize> Query for RowsQuery<'_, WORDS> {
     #[inline(always)]
-    fn place(&self, item: u64) -> usize {
-        row_of(item, self.rows.len())
+    fn locate(&self, hash: u64) -> Located {
+        Located { hash, place: row_of(hash, self.rows.len()) }
     }
 
     #[inline(always)]
-    fn contains<K: Kernel>(&self, kernel: K, item: u64, place: usize, _ring: &Ring) -> bool {
-        let row = &self.rows[place];
-        kernel.contains(row, item, row[WORDS - 1], &kernel.loaded(self.now))
+    fn contains<K: RowKernel>(&self, kernel: K, item: Located, _ring: &Ring) -> bool {
+        let row = &self.rows[item.place];
+        kernel.contains(row, item.hash, row[WORDS - 1], &kernel.load_generation(self.generation))
     }
 
     #[inline(always)]
-    fn prefetch<K: Kernel>(&self, kernel: K, _item: u64, place: usize, _ring: &Ring) {
-        kernel.prefetch(&self.rows[place]);
+    fn prefetch<K: RowKernel>(&self, kernel: K, item: Located, _ring: &Ring) {
+        kernel.prefetch(&self.rows[item.place]);
     }
 }
 
 pub(crate) struct RowsUpdate<'a, const WORDS: usize> {
     rows: &'a mut [[u64; WORDS]],
-    now: &'a mut Now<WORDS>,
+    current: &'a mut CurrentGeneration<WORDS>,
     shape: RowShape,
 }
 
 impl<const WORDS: usize> RowsUpdate<'_, WORDS> {
     #[inline]
     fn as_query(&self) -> RowsQuery<'_, WORDS> {
-        RowsQuery { rows: self.rows, now: self.now.moment() }
+        RowsQuery { rows: self.rows, generation: self.current.get() }
     }
 }
 
 impl<const WORDS: usize> Query for RowsUpdate<'_, WORDS> {
     #[inline(always)]
-    fn place(&self, item: u64) -> usize {
-        self.as_query().place(item)
+    fn locate(&self, hash: u64) -> Located {
+        self.as_query().locate(hash)
     }
 
     #[inline(always)]
-    fn contains<K: Kernel>(&self, kernel: K, item: u64, place: usize, ring: &Ring) -> bool {
-        self.as_query().contains(kernel, item, place, ring)
+    fn contains<K: RowKernel>(&self, kernel: K, item: Located, ring: &Ring) -> bool {
+        self.as_query().contains(kernel, item, ring)
     }
 
     #[inline(always)]
-    fn prefetch<K: Kernel>(&self, kernel: K, item: u64, place: usize, ring: &Ring) {
-        self.as_query().prefetch(kernel, item, place, ring);
+    fn prefetch<K: RowKernel>(&self, kernel: K, item: Located, ring: &Ring) {
+        self.as_query().prefetch(kernel, item, ring);
     }
 }
 
 impl<const WORDS: usize> Update for RowsUpdate<'_, WORDS> {
     #[inline(always)]
-    fn insert<K: Kernel>(&mut self, kernel: K, item: u64, place: usize, _ring: &Ring) {
-        let row = &mut self.rows[place];
-        let last = row[WORDS - 1];
-        kernel.insert(row, item, last, &kernel.loaded(self.now.moment()));
+    fn insert<K: RowKernel>(&mut self, kernel: K, item: Located, ring: &Ring) {
+        _ = self.check_and_insert(kernel, item, ring);
     }
 
     #[inline(always)]
-    fn check_and_insert<K: Kernel>(&mut self, kernel: K, item: u64, place: usize, _ring: &Ring) -> bool {
-        let row = &mut self.rows[place];
+    fn check_and_insert<K: RowKernel>(&mut self, kernel: K, item: Located, _ring: &Ring) -> bool {
+        let row = &mut self.rows[item.place];
         let last = row[WORDS - 1];
-        kernel.check_and_insert(row, item, last, &kernel.loaded(self.now.moment()))
+        kernel.check_and_insert(row, item.hash, last, &kernel.load_generation(self.current.get()))
     }
 
     fn recycle_newest(&mut self, ring: &Ring) {
-        *self.now = Now::new(self.shape, ring);
+        *self.current = CurrentGeneration::new(self.shape, ring);
         for row in rows_to_visit(ring.generation(), self.rows.len()) {
-            refresh(&mut self.rows[row], self.now.moment());
+            refresh(&mut self.rows[row], self.current.get());
         }
     }
 }
 
-impl<const WORDS: usize> Segments for Rows<WORDS> {
+impl<const WORDS: usize> Contents for Rows<WORDS> {
     fn matches(&self, item: u64, _ring: &Ring, age: Age) -> bool {
-        let row = &self.rows()[self.query().place(item)];
-        let now = self.now.moment();
-        now.turn.segment_matches(portable::matching(row, item) & now.live(row[WORDS - 1]), age)
+        let row = &self.rows()[row_of(item, self.rows().len())];
+        let generation = self.current.get();
+        generation.ages.segment_matches(portable::matching(row, item) & generation.live(row[WORDS - 1]), age)
     }
 
     fn ring_was_set(&mut self, ring: &Ring) {
-        self.now = Now::new(self.shape, ring);
+        self.current = CurrentGeneration::new(self.shape, ring);
     }
 
     fn fill(&self, ring: &Ring, age: Age, sample: Sample) -> f64 {

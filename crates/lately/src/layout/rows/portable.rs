@@ -1,13 +1,15 @@
 //! The reference implementation: processes rows word by word, on any platform.
 
-use super::turn::Moment;
+use super::kernel::RowKernel;
+use super::part_ages::Generation;
 use crate::hash::remix;
+use crate::layout::instructions::Portable;
 
 /// The bits of an item, one in each part of a row. An insert uses those of the k newest segments; a query
 /// compares all. Every word has 16 bits of hash: four parts of 16 bits take four each; two parts of 32 bits
 /// take eight each and use five.
 #[inline]
-pub(in crate::layout) fn pattern_word<const WORDS: usize>(item: u64, word: usize) -> u64 {
+pub(super) fn pattern_word<const WORDS: usize>(item: u64, word: usize) -> u64 {
     let hash = remix(item, 1 + word as u64 / 4) >> (word % 4 * 16);
     if is_wide::<WORDS>() {
         1 << (hash & 31) | 1 << 32 << (hash >> 8 & 31)
@@ -20,12 +22,12 @@ pub(in crate::layout) fn pattern_word<const WORDS: usize>(item: u64, word: usize
 }
 
 /// Rows of four cache lines have parts of 32 bits, the others of 16.
-pub(in crate::layout) const fn is_wide<const WORDS: usize>() -> bool {
+pub(super) const fn is_wide<const WORDS: usize>() -> bool {
     WORDS == 32
 }
 
 /// Returns a bit for each part: is the item's bit set there?
-pub(in crate::layout) fn matching<const WORDS: usize>(row: &[u64; WORDS], item: u64) -> u64 {
+pub(super) fn matching<const WORDS: usize>(row: &[u64; WORDS], item: u64) -> u64 {
     let (parts, part_bits) = if is_wide::<WORDS>() { (2, 32) } else { (4, 16) };
     let mut matching = 0;
     for (word, bits) in row.iter().enumerate() {
@@ -38,19 +40,14 @@ pub(in crate::layout) fn matching<const WORDS: usize>(row: &[u64; WORDS], item: 
     matching
 }
 
-pub(in crate::layout) fn contains<const WORDS: usize>(
-    row: &[u64; WORDS],
-    item: u64,
-    last: u64,
-    now: Moment<'_, WORDS>,
-) -> bool {
-    now.turn.reports(matching(row, item) & now.live(last))
-}
-
 /// Clears the segments that have been recycled since the row was last written.
-pub(super) fn refresh<const WORDS: usize>(row: &mut [u64; WORDS], last: u64, now: Moment<'_, WORDS>) {
-    let staleness = u64::from(now.staleness(last));
-    for (bits, ages) in row.iter_mut().zip(now.turn.ages) {
+pub(super) fn refresh<const WORDS: usize>(
+    row: &mut [u64; WORDS],
+    last: u64,
+    generation: Generation<'_, WORDS>,
+) {
+    let staleness = u64::from(generation.staleness(last));
+    for (bits, ages) in row.iter_mut().zip(generation.ages.lane_ages) {
         let mut keep = 0;
         for quarter in 0..4 {
             let age = ages >> (quarter * 16) & 0xffff;
@@ -61,17 +58,41 @@ pub(super) fn refresh<const WORDS: usize>(row: &mut [u64; WORDS], last: u64, now
         }
         *bits &= keep;
     }
-    row[WORDS - 1] |= u64::from(now.stamp.bits()) << 48;
+    row[WORDS - 1] |= u64::from(generation.stamp.bits()) << 48;
 }
 
-pub(in crate::layout) fn insert<const WORDS: usize>(
-    row: &mut [u64; WORDS],
-    item: u64,
-    last: u64,
-    now: Moment<'_, WORDS>,
-) {
-    refresh(row, last, now);
-    for (word, bits) in row.iter_mut().enumerate() {
-        *bits |= pattern_word::<WORDS>(item, word) & now.turn.active[word];
+impl RowKernel for Portable {
+    type Loaded<'a, const WORDS: usize> = Generation<'a, WORDS>;
+
+    #[inline]
+    fn load_generation<const WORDS: usize>(self, generation: Generation<'_, WORDS>) -> Generation<'_, WORDS> {
+        generation
+    }
+
+    #[inline]
+    fn contains<const WORDS: usize>(
+        self,
+        row: &[u64; WORDS],
+        item: u64,
+        last: u64,
+        generation: &Generation<'_, WORDS>,
+    ) -> bool {
+        generation.ages.reports(matching(row, item) & generation.live(last))
+    }
+
+    #[inline]
+    fn check_and_insert<const WORDS: usize>(
+        self,
+        row: &mut [u64; WORDS],
+        item: u64,
+        last: u64,
+        generation: &Generation<'_, WORDS>,
+    ) -> bool {
+        let seen = self.contains(row, item, last, generation);
+        refresh(row, last, *generation);
+        for (word, bits) in row.iter_mut().enumerate() {
+            *bits |= pattern_word::<WORDS>(item, word) & generation.ages.active[word];
+        }
+        seen
     }
 }

@@ -1,33 +1,34 @@
 use alloc::vec::Vec;
 
-use super::super::kernel::Portable;
+use super::part_ages::{PartAges, Stamp};
 use super::*;
 use crate::hash::remix;
+use crate::layout::instructions::Portable;
 use crate::shape::{Segment, Shape};
 
 fn rows<const WORDS: usize>(shape: RowShape, rows: usize, ring: &Ring) -> Rows<WORDS> {
     Rows::new(shape, AlignedWords::zeroed(rows * WORDS).unwrap(), ring)
 }
 
-fn contains<const WORDS: usize>(rows: &Rows<WORDS>, kernel: impl Kernel, item: u64, ring: &Ring) -> bool {
+fn contains<const WORDS: usize>(rows: &Rows<WORDS>, kernel: impl RowKernel, item: u64, ring: &Ring) -> bool {
     let rows = rows.query();
-    rows.contains(kernel, item, rows.place(item), ring)
+    rows.contains(kernel, rows.locate(item), ring)
 }
 
-fn insert<const WORDS: usize>(rows: &mut Rows<WORDS>, kernel: impl Kernel, item: u64, ring: &Ring) {
+fn insert<const WORDS: usize>(rows: &mut Rows<WORDS>, kernel: impl RowKernel, item: u64, ring: &Ring) {
     let mut rows = rows.update();
-    rows.insert(kernel, item, rows.place(item), ring);
+    rows.insert(kernel, rows.locate(item), ring);
 }
 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 fn check_and_insert<const WORDS: usize>(
     rows: &mut Rows<WORDS>,
-    kernel: impl Kernel,
+    kernel: impl RowKernel,
     item: u64,
     ring: &Ring,
 ) -> bool {
     let mut rows = rows.update();
-    rows.check_and_insert(kernel, item, rows.place(item), ring)
+    rows.check_and_insert(kernel, rows.locate(item), ring)
 }
 
 /// Shapes of each row size, with and without unused parts.
@@ -59,9 +60,9 @@ fn shapes() -> Vec<(Ring, RowShape)> {
 /// segments are live.
 #[test]
 fn every_kernel_ignores_recycled_segments_at_every_staleness() {
-    fn check<const WORDS: usize>(kernel: impl Kernel, shape: RowShape, ring: &Ring) {
-        let turn: Turn<WORDS> = Turn::new(shape, ring);
-        let moment = Moment { turn: &turn, stamp: Stamp::of_generation(ring.generation()) };
+    fn check<const WORDS: usize>(kernel: impl RowKernel, shape: RowShape, ring: &Ring) {
+        let ages: PartAges<WORDS> = PartAges::new(shape, ring);
+        let generation = Generation { ages: &ages, stamp: Stamp::of_generation(ring.generation()) };
         for staleness in 0..1 << 15 {
             let item = remix(staleness, 98);
             let stamp = u64::from(Stamp::of_generation(ring.generation() + (1 << 15) - staleness).bits());
@@ -69,10 +70,10 @@ fn every_kernel_ignores_recycled_segments_at_every_staleness() {
             let some = core::array::from_fn(|word| remix(item, 100 + word as u64));
             for mut row in [ones, some] {
                 row[WORDS - 1] = row[WORDS - 1] & !(0x7fff << 48) | stamp << 48;
-                let (last, now) = (row[WORDS - 1], kernel.loaded(moment));
+                let (last, loaded) = (row[WORDS - 1], kernel.load_generation(generation));
                 let mut expected = row;
-                let seen = Portable.check_and_insert(&mut expected, item, last, &moment);
-                assert_eq!(kernel.contains(&row, item, last, &now), seen, "{shape:?} {staleness} behind");
+                let seen = Portable.check_and_insert(&mut expected, item, last, &generation);
+                assert_eq!(kernel.contains(&row, item, last, &loaded), seen, "{shape:?} {staleness} behind");
                 if row[0] == u64::MAX {
                     assert_eq!(
                         seen,
@@ -81,7 +82,7 @@ fn every_kernel_ignores_recycled_segments_at_every_staleness() {
                     );
                 }
                 assert_eq!(
-                    kernel.check_and_insert(&mut row, item, last, &now),
+                    kernel.check_and_insert(&mut row, item, last, &loaded),
                     seen,
                     "{shape:?} {staleness} behind"
                 );
@@ -89,7 +90,7 @@ fn every_kernel_ignores_recycled_segments_at_every_staleness() {
             }
         }
     }
-    fn check_all(kernel: impl Kernel) {
+    fn check_all(kernel: impl RowKernel) {
         for (ring, shape) in shapes() {
             let ring = Ring::at_generation(ring.required_matches(), ring.window_generations(), 3);
             match shape.row_bytes {
@@ -103,17 +104,17 @@ fn every_kernel_ignores_recycled_segments_at_every_staleness() {
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     {
         // Each on machines that have it.
-        super::super::kernel::Avx2::detect().into_iter().for_each(check_all);
-        super::super::kernel::Avx512::detect().into_iter().for_each(check_all);
+        crate::layout::instructions::Avx2::detect().into_iter().for_each(check_all);
+        crate::layout::instructions::Avx512::detect().into_iter().for_each(check_all);
     }
 }
 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 #[test]
 fn vectors_give_the_same_bits_and_answers_as_the_reference() {
-    use super::super::kernel::{Avx2, Avx512};
+    use crate::layout::instructions::{Avx2, Avx512};
 
-    fn compare<const WORDS: usize>(kernel: impl Kernel, shape: RowShape, mut ring: Ring) {
+    fn compare<const WORDS: usize>(kernel: impl RowKernel, shape: RowShape, mut ring: Ring) {
         let mut reference: Rows<WORDS> = rows(shape, 20, &ring);
         let mut fast = reference.clone();
         let mut hash = 1_u64;
@@ -142,7 +143,7 @@ fn vectors_give_the_same_bits_and_answers_as_the_reference() {
             }
         }
     }
-    fn compare_all(kernel: impl Kernel) {
+    fn compare_all(kernel: impl RowKernel) {
         for (ring, shape) in shapes() {
             match shape.row_bytes {
                 64 => compare::<8>(kernel, shape, ring),

@@ -8,7 +8,7 @@ use core::ops::{Deref, DerefMut};
 use super::huge_pages;
 
 /// A cache line, in bytes and in words.
-pub(super) const LINE_BYTES: usize = 64;
+pub(crate) const LINE_BYTES: usize = 64;
 pub(super) const LINE_WORDS: usize = LINE_BYTES / 8;
 /// The cost of alignment: the allocator aligns to one word, so up to seven words are skipped.
 pub(crate) const ALIGNMENT_BYTES: u64 = (LINE_BYTES - 8) as u64;
@@ -26,7 +26,7 @@ impl AlignedWords {
     ///
     /// `vec![0; n]` gives zeroed pages that cost nothing until they are touched, but it aborts if the
     /// allocator fails. So this first makes a reservation, which returns an error, and frees it at once.
-    pub(super) fn zeroed(len: usize) -> Option<Self> {
+    pub(crate) fn zeroed(len: usize) -> Option<Self> {
         Vec::<u64>::new().try_reserve_exact(len.checked_add(LINE_WORDS - 1)?).ok()?;
         Some(Self::zeroed_or_abort(len))
     }
@@ -43,13 +43,13 @@ impl AlignedWords {
     /// has less than one line after the words, so the result has no additional row, and its end need not be
     /// computed.
     #[inline]
-    pub(super) fn as_rows<const WORDS: usize>(&self) -> &[[u64; WORDS]] {
+    pub(crate) fn as_rows<const WORDS: usize>(&self) -> &[[u64; WORDS]] {
         self.buffer[self.offset..].as_chunks().0
     }
 
     /// See [`as_rows`](Self::as_rows).
     #[inline]
-    pub(super) fn as_rows_mut<const WORDS: usize>(&mut self) -> &mut [[u64; WORDS]] {
+    pub(crate) fn as_rows_mut<const WORDS: usize>(&mut self) -> &mut [[u64; WORDS]] {
         self.buffer[self.offset..].as_chunks_mut().0
     }
 }

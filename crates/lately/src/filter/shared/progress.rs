@@ -4,7 +4,7 @@
 use std::sync::{PoisonError, TryLockError};
 
 use crate::ageing::{Ageing, Full};
-use crate::layout::shared::{SharedMemory, SharedSegments, View};
+use crate::layout::shared::{SharedMemory, SharedUpdate, View};
 use crate::layout::whichever;
 use crate::ring::Ring;
 use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering, sequential};
@@ -20,13 +20,13 @@ pub(crate) struct Progress {
     latest_ms: AtomicU64,
     /// How many items beyond its share a generation may take while another thread makes the shift.
     patience: u64,
-    inserts: Apart,
+    inserts: OwnCacheLines,
     ages: Mutex<Ages>,
 }
 
 /// Keeps a counter on separate cache lines; the hardware fetches lines in pairs.
 #[repr(align(128))]
-struct Apart(AtomicU64);
+struct OwnCacheLines(AtomicU64);
 
 /// The state that shifts change.
 pub(crate) struct Ages {
@@ -42,7 +42,7 @@ impl Progress {
             full_at: AtomicU64::new(ageing.full_at()),
             latest_ms: AtomicU64::new(ageing.latest_ms.map_or(0, |now| now.wrapping_add(1))),
             patience: ageing.items_per_generation / 8,
-            inserts: Apart(AtomicU64::new(ageing.inserts)),
+            inserts: OwnCacheLines(AtomicU64::new(ageing.inserts)),
             ages: Mutex::new(Ages { ring, ageing }),
         }
     }
@@ -136,13 +136,13 @@ impl Progress {
     fn start_generation(&self, ages: &mut Ages, start_ms: u64, memory: &SharedMemory) {
         let Ages { ring, ageing } = ages;
         ring.advance_generation();
-        whichever!(SharedMemory: memory, segments => segments.shared().empty_newest(ring));
+        whichever!(SharedMemory: memory, layout => layout.shared().empty_newest(ring));
         self.generation.store(ring.generation(), Ordering::SeqCst);
         sequential();
         ageing.inserts = self.inserts.0.load(Ordering::SeqCst);
         ageing.start_generation(ring, start_ms);
         self.full_at.store(ageing.full_at(), Ordering::Release);
-        whichever!(SharedMemory: memory, segments => segments.shared().keep_house(&mut self.view(ring)));
+        whichever!(SharedMemory: memory, layout => layout.shared().after_shift(&mut self.view(ring)));
     }
 
     /// Returns the state that shifts change, as it is between two shifts. Waits for a shift in progress.

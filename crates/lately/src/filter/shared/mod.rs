@@ -1,6 +1,6 @@
 //! A filter for use by many threads.
 
-mod batch;
+mod apply;
 mod progress;
 
 use std::fmt;
@@ -8,18 +8,17 @@ use std::path::Path;
 use std::time::Duration;
 use std::vec::Vec;
 
+use super::{Filter, Statistics};
 use crate::ageing::AgeRange;
 use crate::error::{ConfigError, SnapshotError};
-use crate::filter::Filter;
 use crate::hash::HashFunction;
 use crate::item::Item;
-use crate::layout::kernel::Instructions;
-use crate::layout::shared::{SharedMemory, SharedSegments, forget_what_moved};
+use crate::layout::kernel::Kernels;
+use crate::layout::runs::newest_run;
+use crate::layout::shared::{SharedMemory, SharedUpdate, forget_what_moved};
 use crate::layout::whichever;
 use crate::plan::{Dimensions, Plan};
-use crate::query;
 use crate::ring::Ring;
-use crate::statistics::Statistics;
 use progress::Progress;
 
 /// A thread-safe [`Filter`]: every operation takes `&self`.
@@ -62,17 +61,17 @@ use progress::Progress;
 /// - **Shifts.** One thread makes a shift. The others go on inserting until the ending generation has
 ///   received an eighth more than its share. A shift visits a few rows, and waits for threads that are
 ///   writing to them.
-/// - **Copies.** [`snapshot`](Self::snapshot), [`statistics`](Self::statistics) and [`save`](Self::save) work
+/// - **Copies.** [`to_filter`](Self::to_filter), [`statistics`](Self::statistics) and [`save`](Self::save) work
 ///   on a copy that is made while other threads go on. It contains every insert that returned before the
 ///   call.
 pub struct SharedFilter {
     dimensions: Dimensions,
-    pub(crate) hash_function: HashFunction,
+    pub(super) hash_function: HashFunction,
     memory: SharedMemory,
     progress: Progress,
     /// Provides k and l; its position is not used, `progress` has the current one.
     ring: Ring,
-    instructions: Instructions,
+    kernels: Kernels,
 }
 
 impl TryFrom<Filter> for SharedFilter {
@@ -80,11 +79,11 @@ impl TryFrom<Filter> for SharedFilter {
 
     /// Copies the filter into shared memory. Needs memory for both copies during the call.
     fn try_from(filter: Filter) -> Result<Self, ConfigError> {
-        let Filter { dimensions, hash_function, ring, ageing, memory, instructions } = filter;
+        let Filter { dimensions, hash_function, ring, ageing, memory, kernels } = filter;
         let refused = ConfigError::Allocation { bytes: dimensions.memory_bytes };
         let memory = SharedMemory::copy_of(&memory, &ring).ok_or(refused)?;
         let progress = Progress::new(ring.clone(), ageing);
-        Ok(Self { dimensions, hash_function, memory, progress, ring, instructions })
+        Ok(Self { dimensions, hash_function, memory, progress, ring, kernels })
     }
 }
 
@@ -98,8 +97,8 @@ impl SharedFilter {
     /// range may be too young by the number of inserts that were in progress.
     pub fn age_of_hash(&self, hash: u64) -> Option<AgeRange> {
         let ages = self.progress.ages();
-        let (newest, oldest) = whichever!(SharedMemory: &self.memory, segments => {
-            query::newest_run(&ages.ring, |age| segments.shared().matches(hash, &ages.ring, age))?
+        let (newest, oldest) = whichever!(SharedMemory: &self.memory, layout => {
+            newest_run(&ages.ring, |age| layout.shared().matches(hash, &ages.ring, age))?
         });
         Some(ages.ageing.age_range(&ages.ring, newest, oldest))
     }
@@ -137,7 +136,7 @@ impl SharedFilter {
     /// See [`Filter::statistics`]; works on a copy. `memory_bytes` is that of a [`Filter`]: it does not
     /// include the tables of a shared filter, less than 69 kilobytes.
     pub fn statistics(&self) -> Statistics {
-        self.snapshot().statistics()
+        self.to_filter().statistics()
     }
 
     /// Returns a copy as a [`Filter`]. It contains every insert that returned before the call, and some of
@@ -146,17 +145,17 @@ impl SharedFilter {
     /// # Panics
     /// If the memory for the copy cannot be allocated. [`statistics`](Self::statistics) and
     /// [`to_bytes`](Self::to_bytes) panic for the same reason.
-    pub fn snapshot(&self) -> Filter {
-        self.try_snapshot().unwrap_or_else(|refused| panic!("{refused}"))
+    pub fn to_filter(&self) -> Filter {
+        self.try_to_filter().unwrap_or_else(|refused| panic!("{refused}"))
     }
 
-    /// The same as [`snapshot`](Self::snapshot), but returns an error instead of panicking.
+    /// The same as [`to_filter`](Self::to_filter), but returns an error instead of panicking.
     ///
     /// # Errors
     /// If the memory for the copy cannot be allocated.
-    pub fn try_snapshot(&self) -> Result<Filter, ConfigError> {
+    pub fn try_to_filter(&self) -> Result<Filter, ConfigError> {
         let mut copy = Filter::with_dimensions(self.dimensions, self.hash_function)?;
-        copy.instructions = self.instructions;
+        copy.kernels = self.kernels;
         let mut before = self.progress.generation();
         self.copy_words(&mut copy);
         let ages = self.progress.ages();
@@ -170,18 +169,18 @@ impl SharedFilter {
         copy.ageing = ages.ageing.clone();
         drop(ages);
         forget_what_moved(&mut copy.memory, before, &copy.ring);
-        copy.start_generation_if_overfull();
+        copy.shift_if_overfull();
         Ok(copy)
     }
 
     fn copy_words(&self, copy: &mut Filter) {
-        let words = copy.memory.segments_mut().words_mut();
-        whichever!(SharedMemory: &self.memory, segments => segments.shared().copy_to(words));
+        let words = copy.memory.contents_mut().words_mut();
+        whichever!(SharedMemory: &self.memory, layout => layout.shared().copy_to(words));
     }
 
     /// See [`Filter::to_bytes`]; works on a copy.
     pub fn to_bytes(&self) -> Vec<u8> {
-        self.snapshot().to_bytes()
+        self.to_filter().to_bytes()
     }
 
     /// See [`Filter::from_bytes`].
@@ -198,7 +197,7 @@ impl SharedFilter {
     /// The same as [`Filter::save`].
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SnapshotError> {
         let bytes = self.dimensions.memory_bytes;
-        self.try_snapshot().map_err(|_| SnapshotError::Allocation { bytes })?.save(path)
+        self.try_to_filter().map_err(|_| SnapshotError::Allocation { bytes })?.save(path)
     }
 
     /// See [`Filter::load`].

@@ -11,9 +11,9 @@ use core::time::Duration;
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
+use super::Filter;
 use crate::ageing::{Ageing, GenerationStart};
 use crate::error::SnapshotError;
-use crate::filter::Filter;
 use crate::hash::HashFunction;
 use crate::layout;
 use crate::limits::{MAX_SEGMENTS, MAX_WINDOW};
@@ -126,13 +126,13 @@ impl Filter {
         check_checksum(input.u64(), xxh3_64(content))?;
         let mut filter = head.build()?;
         head.restore_ageing(&mut filter.ageing, &filter.ring)?;
-        filter.memory.segments_mut().ring_was_set(&filter.ring);
+        filter.memory.contents_mut().ring_was_set(&filter.ring);
         Ok(filter)
     }
 
     /// Returns the memory of the segments, word by word as in a snapshot.
     pub fn words(&self) -> &[u64] {
-        self.memory.segments().words()
+        self.memory.contents().words()
     }
 
     /// Overwrites the words from index `first` on, for example with those of a filter with the same
@@ -142,18 +142,18 @@ impl Filter {
     /// If the range exceeds the filter's words, or if bits are set that no filter sets. The filter is then
     /// unchanged.
     pub fn set_words(&mut self, first: usize, words: &[u64]) -> Result<(), SnapshotError> {
-        let segments = self.memory.segments_mut();
-        let all = segments.words().len();
+        let contents = self.memory.contents_mut();
+        let all = contents.words().len();
         let end = first.saturating_add(words.len());
         if end > all {
             return Err(SnapshotError::TrailingBytes { extra: (end - all.max(first)) as u64 * 8 });
         }
-        let before = segments.words()[first..end].to_vec();
-        segments.words_mut()[first..end].copy_from_slice(words);
-        if segments.words_are_valid(first..end) {
+        let before = contents.words()[first..end].to_vec();
+        contents.words_mut()[first..end].copy_from_slice(words);
+        if contents.words_are_valid(first..end) {
             return Ok(());
         }
-        segments.words_mut()[first..end].copy_from_slice(&before);
+        contents.words_mut()[first..end].copy_from_slice(&before);
         Err(SnapshotError::UnusedBits)
     }
 
@@ -190,7 +190,7 @@ impl Filter {
         let head = Head::read(len, |words| words, &mut checked)?;
         let mut filter = head.build()?;
         let mut piece = vec![0; PIECE_WORDS * 8];
-        for words in filter.memory.segments_mut().words_mut().chunks_mut(PIECE_WORDS) {
+        for words in filter.memory.contents_mut().words_mut().chunks_mut(PIECE_WORDS) {
             let piece = &mut piece[..words.len() * 8];
             checked(piece)?;
             let mut input = Reader(piece);
@@ -201,9 +201,9 @@ impl Filter {
         fill(&mut found)?;
         check_checksum(u64::from_le_bytes(found), computed)?;
         head.restore_ageing(&mut filter.ageing, &filter.ring)?;
-        let segments = filter.memory.segments_mut();
-        segments.ring_was_set(&filter.ring);
-        if segments.words_are_valid(0..usize::MAX) {
+        let contents = filter.memory.contents_mut();
+        contents.ring_was_set(&filter.ring);
+        if contents.words_are_valid(0..usize::MAX) {
             Ok(filter)
         } else {
             Err(SnapshotError::UnusedBits.into())

@@ -3,10 +3,10 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
-use serde::ser::{Serialize, Serializer};
+use ::serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
+use ::serde::ser::{Serialize, Serializer};
 
-use crate::filter::Filter;
+use super::Filter;
 
 impl Serialize for Filter {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,4 +1,5 @@
-//! Finds k consecutive matches among k + l segments of any kind.
+//! Finds runs: k consecutive matches among k + l segments of any kind.
+#![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
 use crate::ring::{Age, Ring};
 
@@ -15,7 +16,6 @@ pub(crate) trait Matches {
 /// succeed must contain the age it lands on. `previous` is the number of matches found just beyond the jump,
 /// so a run that reaches them is complete without testing them again.
 #[inline(always)]
-#[allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 pub(crate) fn is_reported(segments: &impl Matches, item: u64, ring: &Ring) -> bool {
     let needed = ring.required_matches();
     let mut age = ring.window_generations();

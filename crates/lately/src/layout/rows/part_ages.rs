@@ -1,4 +1,4 @@
-//! The state that all rows share in one generation: which part has which age.
+//! The state that all rows share in one generation: the age of each part, and the stamp.
 
 use crate::ring::{Age, Ring};
 use crate::shape::{MOST_PARTS_IN_ROW, RowShape};
@@ -45,9 +45,9 @@ impl Stamp {
 /// The ages of a row's parts, for one position of the ring.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[repr(C, align(64))]
-pub(crate) struct Turn<const WORDS: usize> {
+pub(crate) struct PartAges<const WORDS: usize> {
     /// For every 16 bits of a row, the age of their segment as an `i16`; -1 if they belong to no segment.
-    pub(super) ages: [u64; WORDS],
+    pub(super) lane_ages: [u64; WORDS],
     /// All ones where the segment's age is below k: the bits that an insert may write.
     pub(super) active: [u64; WORDS],
     /// Indexed by how many generations a row is behind: the live parts, by place. These belong to segments
@@ -64,16 +64,16 @@ pub(crate) struct Turn<const WORDS: usize> {
     parts_from_newest: u32,
     /// The first parts of the segments at which a run of k may begin: ages 0 to l.
     starts: u64,
-    /// Shifts that reduce a run of k * b ones to its first; see [`Turn::reports`].
+    /// Shifts that reduce a run of k * b ones to its first; see [`PartAges::reports`].
     steps: [u8; STEPS],
 }
 
-impl<const WORDS: usize> Turn<WORDS> {
+impl<const WORDS: usize> PartAges<WORDS> {
     pub(super) fn new(shape: RowShape, ring: &Ring) -> Self {
         let (parts, segments) = (shape.parts, ring.segments());
         let newest_part = ring.position_of(Age(0)).index() as u32 * parts;
-        let mut turn = Self {
-            ages: [u64::MAX; WORDS],
+        let mut ages = Self {
+            lane_ages: [u64::MAX; WORDS],
             active: [0; WORDS],
             live: [0; MOST_PARTS_IN_ROW + 1],
             runs: [u64::MAX; MOST_PARTS_IN_LINE / 2],
@@ -87,26 +87,26 @@ impl<const WORDS: usize> Turn<WORDS> {
         for age in ring.ages() {
             let first = ring.position_of(age).index() as u32 * parts;
             let all_parts = low_bits(parts) << first;
-            turn.live[..=age.0 as usize].iter_mut().for_each(|live| *live |= all_parts);
+            ages.live[..=age.0 as usize].iter_mut().for_each(|live| *live |= all_parts);
             for part in first..first + parts {
-                turn.set_part(shape, part, age, age.0 < ring.required_matches());
+                ages.set_part(shape, part, age, age.0 < ring.required_matches());
             }
         }
         if has_few_parts::<WORDS>() {
             for start in 0..=ring.window_generations() {
                 let by_age = low_bits(ring.required_matches() * parts) << (start * parts);
                 let (word, shift) = (start as usize / 2, start % 2 * 32);
-                turn.runs[word] = turn.runs[word] & !(0xffff_ffff << shift) | turn.by_place(by_age) << shift;
+                ages.runs[word] = ages.runs[word] & !(0xffff_ffff << shift) | ages.by_place(by_age) << shift;
             }
         }
-        turn
+        ages
     }
 
     fn set_part(&mut self, shape: RowShape, part: u32, age: Age, is_active: bool) {
         let quarters_per_part = shape.part_bits() / 16;
         for quarter in part * quarters_per_part..(part + 1) * quarters_per_part {
             let (word, shift) = ((quarter / 4) as usize, quarter % 4 * 16);
-            self.ages[word] = self.ages[word] & !(0xffff << shift) | u64::from(age.0) << shift;
+            self.lane_ages[word] = self.lane_ages[word] & !(0xffff << shift) | u64::from(age.0) << shift;
             if is_active {
                 self.active[word] |= 0xffff << shift;
             }
@@ -157,14 +157,14 @@ impl<const WORDS: usize> Turn<WORDS> {
     }
 }
 
-/// A position of the ring, and the stamp of the generation.
+/// A generation, as rows see it: the ages that their parts have in it, and its stamp.
 #[derive(Clone, Copy)]
-pub(crate) struct Moment<'a, const WORDS: usize> {
-    pub(crate) turn: &'a Turn<WORDS>,
+pub(crate) struct Generation<'a, const WORDS: usize> {
+    pub(crate) ages: &'a PartAges<WORDS>,
     pub(crate) stamp: Stamp,
 }
 
-impl<const WORDS: usize> Moment<'_, WORDS> {
+impl<const WORDS: usize> Generation<'_, WORDS> {
     /// Returns how many generations a row is behind, from its last word.
     #[inline]
     pub(super) fn staleness(self, last: u64) -> u32 {
@@ -174,7 +174,25 @@ impl<const WORDS: usize> Moment<'_, WORDS> {
     /// Returns the live parts of a row, by place, from its last word.
     #[inline]
     pub(super) fn live(self, last: u64) -> u64 {
-        self.turn.live(self.staleness(last))
+        self.ages.live(self.staleness(last))
+    }
+}
+
+/// The current generation of a filter; a shift replaces it.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct CurrentGeneration<const WORDS: usize> {
+    ages: PartAges<WORDS>,
+    stamp: Stamp,
+}
+
+impl<const WORDS: usize> CurrentGeneration<WORDS> {
+    pub(super) fn new(shape: RowShape, ring: &Ring) -> Self {
+        Self { ages: PartAges::new(shape, ring), stamp: Stamp::of_generation(ring.generation()) }
+    }
+
+    #[inline]
+    pub(super) fn get(&self) -> Generation<'_, WORDS> {
+        Generation { ages: &self.ages, stamp: self.stamp }
     }
 }
 

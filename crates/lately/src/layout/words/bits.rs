@@ -2,13 +2,13 @@
 
 use core::ops::{Deref, DerefMut, Range};
 
-use super::kernel::Kernel;
+use crate::layout::instructions::InstructionSet;
 
 /// Words that can be read: owned by a filter, or shared by threads.
 pub(crate) trait Words {
     fn word(&self, index: usize) -> u64;
     /// Prefetches the cache line of a word that will be needed soon.
-    fn prefetch<K: Kernel>(&self, kernel: K, index: usize);
+    fn prefetch<I: InstructionSet>(&self, instructions: I, index: usize);
 }
 
 /// Words in which bits can be set.
@@ -24,8 +24,8 @@ impl<W: Deref<Target = [u64]>> Words for W {
     }
 
     #[inline(always)]
-    fn prefetch<K: Kernel>(&self, kernel: K, index: usize) {
-        kernel.prefetch(&self[index]);
+    fn prefetch<I: InstructionSet>(&self, instructions: I, index: usize) {
+        instructions.prefetch(&self[index]);
     }
 }
 
@@ -41,7 +41,7 @@ impl<W: DerefMut<Target = [u64]>> WordsMut for W {
 }
 
 /// Returns how many bits of `from..to` are set.
-pub(super) fn count_ones(words: &[u64], from: u64, to: u64) -> u64 {
+pub(crate) fn count_ones(words: &[u64], from: u64, to: u64) -> u64 {
     if from >= to {
         return 0;
     }

@@ -3,11 +3,11 @@
 //! A batch gives the same answers and leaves the filter in the same state as the same calls one by one, in
 //! order. It is faster: it fetches the memory of later items while it handles earlier ones.
 
-use crate::batch::{CheckAndInsert, CheckOrInsert, Insert};
-use crate::filter::Filter;
-use crate::item::Item;
+use super::Filter;
 #[cfg(feature = "std")]
-use crate::shared::SharedFilter;
+use super::SharedFilter;
+use super::operation::{CheckAndInsert, CheckOrInsert, Insert};
+use crate::item::Item;
 
 /// Defines the same operations for [`Filter`], which needs `&mut`, and for [`SharedFilter`], which many
 /// threads use.
@@ -52,31 +52,31 @@ macro_rules! operations {
             /// The same as [`insert`](Self::insert), for a hash computed by the caller.
             #[inline]
             pub fn insert_hash($($write)+ $self, hash: u64) {
-                $self.run(Insert, hash);
+                $self.apply(Insert, hash);
             }
 
             /// The same as [`contains`](Self::contains), for a hash computed by the caller.
             #[inline]
             pub fn contains_hash(& $self, hash: u64) -> bool {
-                $self.run_query(hash)
+                $self.query(hash)
             }
 
             /// The same as [`check_and_insert`](Self::check_and_insert), for a hash computed by the caller.
             #[inline]
             pub fn check_and_insert_hash($($write)+ $self, hash: u64) -> bool {
-                $self.run(CheckAndInsert, hash)
+                $self.apply(CheckAndInsert, hash)
             }
 
             /// The same as [`check_or_insert`](Self::check_or_insert), for a hash computed by the caller.
             #[inline]
             pub fn check_or_insert_hash($($write)+ $self, hash: u64) -> bool {
-                $self.run(CheckOrInsert, hash)
+                $self.apply(CheckOrInsert, hash)
             }
 
             /// Calls [`insert`](Self::insert) for each item, in order.
             pub fn insert_batch<T: Item>($($write)+ $self, items: &[T]) {
                 let hash_function = $self.hash_function;
-                $self.run_batch(Insert, items.iter().map(|item| hash_function.hash_of(item)), &mut []);
+                $self.apply_all(Insert, items.iter().map(|item| hash_function.hash_of(item)), &mut []);
             }
 
             /// Calls [`contains`](Self::contains) for each item and writes the i-th answer to `seen[i]`.
@@ -94,7 +94,7 @@ macro_rules! operations {
             /// ```
             pub fn contains_batch<T: Item>(& $self, items: &[T], seen: &mut [bool]) {
                 check_lengths(items, seen);
-                $self.run_batch_query(items.iter().map(|item| $self.hash_of(item)), seen);
+                $self.query_all(items.iter().map(|item| $self.hash_of(item)), seen);
             }
 
             /// Calls [`check_and_insert`](Self::check_and_insert) for each item, in order, and writes the
@@ -106,7 +106,7 @@ macro_rules! operations {
                 check_lengths(items, seen);
                 let hash_function = $self.hash_function;
                 let hashes = items.iter().map(|item| hash_function.hash_of(item));
-                $self.run_batch(CheckAndInsert, hashes, seen);
+                $self.apply_all(CheckAndInsert, hashes, seen);
             }
 
             /// Calls [`check_or_insert`](Self::check_or_insert) for each item, in order, and writes the i-th
@@ -118,12 +118,12 @@ macro_rules! operations {
                 check_lengths(items, seen);
                 let hash_function = $self.hash_function;
                 let hashes = items.iter().map(|item| hash_function.hash_of(item));
-                $self.run_batch(CheckOrInsert, hashes, seen);
+                $self.apply_all(CheckOrInsert, hashes, seen);
             }
 
             /// Calls [`insert_hash`](Self::insert_hash) for each hash, in order.
             pub fn insert_hash_batch($($write)+ $self, hashes: &[u64]) {
-                $self.run_batch(Insert, hashes.iter().copied(), &mut []);
+                $self.apply_all(Insert, hashes.iter().copied(), &mut []);
             }
 
             /// The same as [`contains_batch`](Self::contains_batch), for hashes computed by the caller.
@@ -132,7 +132,7 @@ macro_rules! operations {
             /// If `hashes` and `seen` differ in length.
             pub fn contains_hash_batch(& $self, hashes: &[u64], seen: &mut [bool]) {
                 check_lengths(hashes, seen);
-                $self.run_batch_query(hashes.iter().copied(), seen);
+                $self.query_all(hashes.iter().copied(), seen);
             }
 
             /// The same as [`check_and_insert_batch`](Self::check_and_insert_batch), for hashes computed by
@@ -142,7 +142,7 @@ macro_rules! operations {
             /// If `hashes` and `seen` differ in length.
             pub fn check_and_insert_hash_batch($($write)+ $self, hashes: &[u64], seen: &mut [bool]) {
                 check_lengths(hashes, seen);
-                $self.run_batch(CheckAndInsert, hashes.iter().copied(), seen);
+                $self.apply_all(CheckAndInsert, hashes.iter().copied(), seen);
             }
 
             /// The same as [`check_or_insert_batch`](Self::check_or_insert_batch), for hashes computed by the
@@ -152,7 +152,7 @@ macro_rules! operations {
             /// If `hashes` and `seen` differ in length.
             pub fn check_or_insert_hash_batch($($write)+ $self, hashes: &[u64], seen: &mut [bool]) {
                 check_lengths(hashes, seen);
-                $self.run_batch(CheckOrInsert, hashes.iter().copied(), seen);
+                $self.apply_all(CheckOrInsert, hashes.iter().copied(), seen);
             }
         }
     };

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::vec::Vec;
 
+use super::Filter;
+use super::snapshot::MAGIC;
 use crate::error::SnapshotError;
-use crate::filter::Filter;
-use crate::snapshot::MAGIC;
 
 impl Filter {
     /// Saves a snapshot to a file. The file always holds either the complete old snapshot or the complete new

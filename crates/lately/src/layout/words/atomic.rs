@@ -7,7 +7,7 @@ use core::ops::{Deref, Range};
 use super::aligned::{LINE_BYTES, LINE_WORDS};
 use super::bits::{Words, WordsMut};
 use super::huge_pages;
-use super::kernel::Kernel;
+use crate::layout::instructions::InstructionSet;
 use crate::sync::{AtomicU64, Ordering, fence};
 
 /// The same as [`AlignedWords`](super::aligned::AlignedWords), but writable through `&self`.
@@ -65,8 +65,8 @@ impl Words for SharedWords<'_> {
     }
 
     #[inline(always)]
-    fn prefetch<K: Kernel>(&self, kernel: K, index: usize) {
-        kernel.prefetch(&self.0[index]);
+    fn prefetch<I: InstructionSet>(&self, instructions: I, index: usize) {
+        instructions.prefetch(&self.0[index]);
     }
 }
 

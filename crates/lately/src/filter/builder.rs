@@ -3,8 +3,8 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use super::Filter;
 use crate::error::ConfigError;
-use crate::filter::Filter;
 use crate::hash::HashFunction;
 use crate::plan::Plan;
 use crate::promise::{Prefer, Promise};
@@ -219,7 +219,7 @@ impl Builder {
     /// # Errors
     /// The same as [`build`](Self::build).
     #[cfg(feature = "std")]
-    pub fn build_shared(&self) -> Result<crate::SharedFilter, ConfigError> {
-        crate::SharedFilter::try_from(self.build()?)
+    pub fn build_shared(&self) -> Result<super::SharedFilter, ConfigError> {
+        super::SharedFilter::try_from(self.build()?)
     }
 }

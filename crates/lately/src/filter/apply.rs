@@ -1,0 +1,216 @@
+//! Applies operations to a filter that one thread owns: one item by the shortest path, or many with their memory
+//! prefetched.
+#![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
+
+use super::Filter;
+use super::operation::{AHEAD, Access, Contains, Hashes, Many, One, Operation};
+use crate::ageing::{Ageing, Full};
+use crate::layout::kernel::{Kernel, Work};
+use crate::layout::{Located, Memory, Query, Update, whichever};
+use crate::ring::Ring;
+
+/// A filter once its layout is known, so that loops are compiled for that layout.
+pub(super) struct OwnedFilter<'a, S> {
+    pub(super) layout: S,
+    pub(super) ring: &'a mut Ring,
+    pub(super) ageing: &'a mut Ageing,
+}
+
+impl<S: Update> OwnedFilter<'_, S> {
+    /// Starts the next generation if the newest one has its full number of items.
+    #[cold]
+    pub(super) fn shift_if_due(&mut self) {
+        match self.ageing.on_full() {
+            Full::StartGeneration => self.start_generation(self.ageing.now_or_zero()),
+            Full::Continue => {}
+        }
+    }
+
+    /// Makes every segment one generation older and empties the newest.
+    pub(super) fn start_generation(&mut self, start_ms: u64) {
+        self.ring.advance_generation();
+        self.layout.recycle_newest(self.ring);
+        self.ageing.start_generation(self.ring, start_ms);
+    }
+}
+
+/// The same with a kernel.
+struct OwnedAccess<'a, S, K> {
+    kernel: K,
+    filter: OwnedFilter<'a, S>,
+}
+
+impl<S: Update, K: Kernel> Access for OwnedAccess<'_, S, K> {
+    type Place = usize;
+
+    #[inline(always)]
+    fn contains(&mut self, item: Located) -> bool {
+        self.filter.layout.contains(self.kernel, item, self.filter.ring)
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, item: Located) {
+        let Self { kernel, filter } = self;
+        if filter.ageing.is_full() {
+            filter.shift_if_due();
+        }
+        filter.layout.insert(*kernel, item, filter.ring);
+        filter.ageing.count_insert();
+    }
+
+    #[inline(always)]
+    fn check_and_insert(&mut self, item: Located) -> bool {
+        // Check before the shift that the insert may cause.
+        if self.filter.ageing.is_full() {
+            let seen = self.contains(item);
+            self.insert(item);
+            return seen;
+        }
+        let Self { kernel, filter } = self;
+        filter.ageing.count_insert();
+        filter.layout.check_and_insert(*kernel, item, filter.ring)
+    }
+
+    #[inline(always)]
+    fn check_or_insert(&mut self, item: Located) -> bool {
+        let seen = self.contains(item);
+        if !seen {
+            self.insert(item);
+        }
+        seen
+    }
+}
+
+impl<S: Update, O: Operation> Work for One<OwnedFilter<'_, S>, O> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn call<K: Kernel>(self, kernel: K) -> bool {
+        let item = self.filter.layout.locate(self.hash);
+        self.operation.apply(&mut OwnedAccess { kernel, filter: self.filter }, item)
+    }
+}
+
+impl<S: Query> Work for One<(S, &Ring), Contains> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn call<K: Kernel>(self, kernel: K) -> bool {
+        let (layout, ring) = self.filter;
+        layout.contains(kernel, layout.locate(self.hash), ring)
+    }
+}
+
+impl<O: Operation, H: Hashes> Work for Many<'_, &mut Filter, O, H> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call<K: Kernel>(self, kernel: K) {
+        let Self { filter: Filter { memory, ring, ageing, .. }, operation, hashes, seen } = self;
+        whichever!(Memory: memory, layout => {
+            let filter = OwnedFilter { layout: layout.update(), ring, ageing };
+            let mut access = OwnedAccess { kernel, filter };
+            let mut upcoming = Upcoming::new(kernel, hashes, &access.filter.layout, access.filter.ring);
+            for i in 0..upcoming.len {
+                let item = upcoming.next(i, kernel, &access.filter.layout, access.filter.ring);
+                let was_seen = operation.apply(&mut access, item);
+                if O::ANSWERS {
+                    seen[i] = was_seen;
+                }
+            }
+        });
+    }
+}
+
+impl<H: Hashes> Work for Many<'_, &Filter, Contains, H> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call<K: Kernel>(self, kernel: K) {
+        let Self { filter: Filter { memory, ring, .. }, hashes, seen, .. } = self;
+        whichever!(Memory: memory, layout => {
+            let layout = layout.query();
+            let mut upcoming = Upcoming::new(kernel, hashes, &layout, ring);
+            for i in 0..upcoming.len {
+                let item = upcoming.next(i, kernel, &layout, ring);
+                seen[i] = layout.contains(kernel, item, ring);
+            }
+        });
+    }
+}
+
+/// The next items of a batch, whose memory is being prefetched.
+struct Upcoming<H> {
+    hashes: H,
+    len: usize,
+    items: [Located; AHEAD],
+}
+
+impl<H: Hashes> Upcoming<H> {
+    #[inline(always)]
+    fn new<K: Kernel>(kernel: K, hashes: H, layout: &impl Query, ring: &Ring) -> Self {
+        let mut upcoming = Self { len: hashes.len(), hashes, items: [Located::default(); AHEAD] };
+        for (item, hash) in upcoming.items.iter_mut().zip(&mut upcoming.hashes) {
+            *item = layout.locate(hash);
+            layout.prefetch(kernel, *item, ring);
+        }
+        upcoming
+    }
+
+    /// Returns the i-th item, and prefetches the one [`AHEAD`] of it.
+    #[inline(always)]
+    fn next<K: Kernel>(&mut self, i: usize, kernel: K, layout: &impl Query, ring: &Ring) -> Located {
+        let place = &mut self.items[i % AHEAD];
+        let item = *place;
+        if let Some(hash) = self.hashes.next() {
+            *place = layout.locate(hash);
+            layout.prefetch(kernel, *place, ring);
+        }
+        item
+    }
+}
+
+impl Filter {
+    /// Rows of one cache line, the usual layout, have their own path: they take so few kernels that
+    /// distinguishing layouts, or saving the registers that another layout needs, would cost them a tenth.
+    #[inline]
+    pub(super) fn apply<O: Operation>(&mut self, operation: O, hash: u64) -> bool {
+        let Self { memory: Memory::Rows64(rows), ring, ageing, kernels, .. } = self else {
+            return self.apply_in_any_layout(operation, hash);
+        };
+        let filter = OwnedFilter { layout: rows.update(), ring, ageing };
+        kernels.call(One { filter, operation, hash })
+    }
+
+    #[inline(never)]
+    fn apply_in_any_layout<O: Operation>(&mut self, operation: O, hash: u64) -> bool {
+        let Self { memory, ring, ageing, kernels, .. } = self;
+        whichever!(Memory: memory, layout => {
+            let filter = OwnedFilter { layout: layout.update(), ring, ageing };
+            kernels.call(One { filter, operation, hash })
+        })
+    }
+
+    #[inline]
+    pub(super) fn query(&self, hash: u64) -> bool {
+        let Self { memory: Memory::Rows64(rows), ring, kernels, .. } = self else {
+            return self.query_in_any_layout(hash);
+        };
+        kernels.call(One { filter: (rows.query(), ring), operation: Contains, hash })
+    }
+
+    #[inline(never)]
+    fn query_in_any_layout(&self, hash: u64) -> bool {
+        whichever!(Memory: &self.memory, layout => {
+            self.kernels.call(One { filter: (layout.query(), &self.ring), operation: Contains, hash })
+        })
+    }
+
+    pub(super) fn apply_all<O: Operation>(&mut self, operation: O, hashes: impl Hashes, seen: &mut [bool]) {
+        self.kernels.call(Many { filter: self, operation, hashes, seen });
+    }
+
+    pub(super) fn query_all(&self, hashes: impl Hashes, seen: &mut [bool]) {
+        self.kernels.call(Many { filter: self, operation: Contains, hashes, seen });
+    }
+}

@@ -1,0 +1,114 @@
+//! Answers of a time window for a later time, without changing the filter.
+
+use super::Filter;
+use super::operations::check_lengths;
+use crate::ageing::{AgeRange, Ageing};
+use crate::item::Item;
+use crate::layout::runs::{Matches, is_reported, newest_run};
+use crate::ring::{Age, Ring};
+
+/// A read-only view of a filter at a later time; created by [`Filter::as_of`].
+///
+/// Every method answers as the filter would after [`advance_to`](Filter::advance_to), but the filter does not
+/// change. So readers that must not write, for example those of a replica, still see an idle filter expire.
+#[derive(Clone, Copy, Debug)]
+pub struct AsOf<'a, F = Filter> {
+    pub(super) filter: &'a F,
+    /// `None`: the filter's own time.
+    pub(super) now_ms: Option<u64>,
+    /// The number of shifts due until then. After n shifts, the segments of the n youngest ages are empty,
+    /// and every other segment is older by n generations.
+    pub(super) shifts: u32,
+}
+
+impl Filter {
+    /// Returns a view of the filter at `now_ms`. A time before the filter's latest time means the latest
+    /// time, and is not counted as a backward step. Count windows have no clock: the view is the filter
+    /// itself.
+    ///
+    /// ```
+    /// use lately::Filter;
+    /// use std::time::Duration;
+    ///
+    /// let minute = Duration::from_secs(60);
+    /// let mut recent = Filter::builder().time_window(minute, 1000).false_positive_rate(1e-4).build()?;
+    /// recent.advance_to(1_700_000_000_000);
+    /// recent.insert("click");
+    /// assert!(recent.as_of(1_700_000_060_000).contains("click"));
+    /// assert!(!recent.as_of(1_700_000_180_000).contains("click"), "well past window and slack");
+    /// assert!(recent.contains("click"), "the filter's own clock has not moved");
+    /// # Ok::<(), lately::ConfigError>(())
+    /// ```
+    #[inline]
+    pub fn as_of(&self, now_ms: u64) -> AsOf<'_> {
+        let shifts = self.ageing.shifts_until(now_ms, &self.ring);
+        AsOf { filter: self, now_ms: Some(now_ms), shifts }
+    }
+}
+
+impl Matches for AsOf<'_> {
+    #[inline]
+    fn matches_at(&self, hash: u64, ring: &Ring, age: Age) -> bool {
+        self.age_now(age).is_some_and(|age| self.filter.memory.contents().matches(hash, ring, age))
+    }
+}
+
+impl AsOf<'_> {
+    /// See [`Filter::contains`].
+    #[inline]
+    pub fn contains<T: Item>(&self, item: T) -> bool {
+        self.contains_hash(self.filter.hash_of(item))
+    }
+
+    /// See [`Filter::contains_hash`].
+    #[inline]
+    pub fn contains_hash(&self, hash: u64) -> bool {
+        if self.shifts == 0 {
+            return self.filter.contains_hash(hash);
+        }
+        is_reported(self, hash, &self.filter.ring)
+    }
+
+    /// See [`Filter::contains_batch`].
+    ///
+    /// # Panics
+    /// If `items` and `seen` differ in length.
+    pub fn contains_batch<T: Item>(&self, items: &[T], seen: &mut [bool]) {
+        if self.shifts == 0 {
+            return self.filter.contains_batch(items, seen);
+        }
+        check_lengths(items, seen);
+        items.iter().zip(seen).for_each(|(item, seen)| *seen = self.contains(item));
+    }
+
+    /// See [`Filter::age_of`].
+    pub fn age_of<T: Item>(&self, item: T) -> Option<AgeRange> {
+        self.age_of_hash(self.filter.hash_of(item))
+    }
+
+    /// See [`Filter::age_of_hash`].
+    pub fn age_of_hash(&self, hash: u64) -> Option<AgeRange> {
+        let ring = &self.filter.ring;
+        let (newest, oldest) = newest_run(ring, |age| self.matches_at(hash, ring, age))?;
+        let (ring, ageing) = self.aged();
+        Some(ageing.age_range(&ring, newest, oldest))
+    }
+
+    /// Returns the present age of the segment that will have this age; `None` if that segment will be new and
+    /// empty.
+    pub(super) fn age_now(&self, age: Age) -> Option<Age> {
+        Ring::age_before(age, self.shifts)
+    }
+
+    /// Returns the ring and the ageing state at the view's time: all state that ages, except the memory.
+    pub(super) fn aged(&self) -> (Ring, Ageing) {
+        let (mut ring, mut ageing) = (self.filter.ring.clone(), self.filter.ageing.clone());
+        if let Some(now_ms) = self.now_ms {
+            for start_ms in ageing.advance_clock(now_ms.max(ageing.now_or_zero()), &ring) {
+                ring.advance_generation();
+                ageing.start_generation(&ring, start_ms);
+            }
+        }
+        (ring, ageing)
+    }
+}

@@ -1,0 +1,159 @@
+//! The filter: hash, age, layout, answer. One file for each kind of operation.
+
+mod ages;
+mod any;
+mod apply;
+mod as_of;
+mod builder;
+#[cfg(feature = "std")]
+mod file;
+mod operation;
+mod operations;
+#[cfg(feature = "serde")]
+mod serde;
+#[cfg(feature = "std")]
+mod shared;
+mod snapshot;
+mod statistics;
+mod time;
+
+use core::fmt;
+
+use crate::ageing::Ageing;
+use crate::error::ConfigError;
+use crate::hash::HashFunction;
+use crate::layout::Memory;
+use crate::layout::kernel::{Instructions, Kernels};
+use crate::plan::{Dimensions, Plan};
+use crate::ring::Ring;
+use crate::window::Window;
+
+pub use as_of::AsOf;
+pub use builder::Builder;
+#[cfg(feature = "std")]
+pub use file::PendingSave;
+#[cfg(feature = "std")]
+pub use shared::SharedFilter;
+pub use snapshot::FORMAT_VERSION;
+pub use statistics::{Counters, Statistics};
+
+/// A sliding-window Bloom filter: answers "have I seen this lately?" in fixed memory.
+///
+/// Any of the last [`guaranteed_window`](Self::guaranteed_window) inserts is reported, always. Items that
+/// were never inserted are reported at most at the requested rate. Items that have left the window are soon
+/// forgotten; [`max_slack`](crate::Builder::max_slack) bounds how soon.
+///
+/// An item is any `Item`. Every operation also has a form for callers with their own 64-bit hash
+/// (`*_hash`; the hash must be well mixed) and for many items at once (`*_batch`, `*_hash_batch`).
+///
+/// ```
+/// use lately::Filter;
+///
+/// let mut seen = Filter::builder().window(100_000).false_positive_rate(1e-3).build()?;
+/// for (delivery, expected) in [("a", false), ("b", false), ("a", true)] {
+///     assert_eq!(seen.check_and_insert(delivery), expected);
+/// }
+/// # Ok::<(), lately::ConfigError>(())
+/// ```
+#[derive(Clone)]
+pub struct Filter {
+    dimensions: Dimensions,
+    hash_function: HashFunction,
+    ring: Ring,
+    ageing: Ageing,
+    memory: Memory,
+    /// Selects how the filter computes; not part of its state.
+    kernels: Kernels,
+}
+
+/// Equal filters have the same state, bit for bit.
+impl PartialEq for Filter {
+    fn eq(&self, other: &Self) -> bool {
+        let state = |filter: &Self| (filter.dimensions, filter.hash_function);
+        state(self) == state(other)
+            && self.ring == other.ring
+            && self.ageing == other.ageing
+            && self.memory == other.memory
+    }
+}
+
+impl Eq for Filter {}
+
+impl Filter {
+    fn with_dimensions(dimensions: Dimensions, hash_function: HashFunction) -> Result<Self, ConfigError> {
+        let Dimensions { window, shape, items_per_generation, cells, memory_bytes } = dimensions;
+        let refused = ConfigError::Allocation { bytes: memory_bytes };
+        let ring = Ring::new(shape.required_matches, shape.window_generations);
+        let memory = Memory::allocate(&shape, cells, &ring).ok_or(refused)?;
+        let ageing = Ageing::new(window, items_per_generation, &ring);
+        Ok(Self { dimensions, hash_function, ring, ageing, memory, kernels: Kernels::fastest() })
+    }
+
+    /// Forgets everything. The filter is like a new one, with its clock unset.
+    pub fn clear(&mut self) {
+        self.ring = Ring::new(self.ring.required_matches(), self.ring.window_generations());
+        let contents = self.memory.contents_mut();
+        contents.words_mut().fill(0);
+        contents.ring_was_set(&self.ring);
+        self.ageing.clear();
+    }
+
+    /// Returns the filter's shape and the predictions of the exact model. Computes them at each call.
+    pub fn plan(&self) -> Plan {
+        Plan::of(&self.dimensions)
+    }
+
+    /// Returns the hash function of this filter.
+    pub fn hash_function(&self) -> HashFunction {
+        self.hash_function
+    }
+
+    /// Returns the instructions that this filter computes with: by default the fastest of the machine.
+    pub fn instructions(&self) -> Instructions {
+        self.kernels.instructions()
+    }
+
+    /// Computes with these instructions from now on, for example to compare them. Answers and bits stay the same.
+    /// Returns false, and changes nothing, if the machine does not have them.
+    pub fn set_instructions(&mut self, instructions: Instructions) -> bool {
+        let kernels = Kernels::new(instructions);
+        self.kernels = kernels.unwrap_or(self.kernels);
+        kernels.is_some()
+    }
+
+    /// Returns a copy, or an error if the memory for it cannot be allocated; `clone` would abort the program.
+    ///
+    /// # Errors
+    /// If the memory cannot be allocated.
+    pub fn try_clone(&self) -> Result<Self, ConfigError> {
+        let mut copy = Self::with_dimensions(self.dimensions, self.hash_function)?;
+        copy.ring = self.ring.clone();
+        copy.ageing = self.ageing.clone();
+        copy.kernels = self.kernels;
+        let contents = copy.memory.contents_mut();
+        contents.words_mut().copy_from_slice(self.memory.contents().words());
+        contents.ring_was_set(&copy.ring);
+        Ok(copy)
+    }
+
+    /// Returns the requested window.
+    pub fn window(&self) -> Window {
+        self.dimensions.window
+    }
+
+    /// Returns the number of bytes on the heap; fixed since construction.
+    pub fn memory_bytes(&self) -> u64 {
+        self.dimensions.memory_bytes
+    }
+}
+
+impl fmt::Debug for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Filter")
+            .field("dimensions", &self.dimensions)
+            .field("hash_function", &self.hash_function)
+            .field("inserts", &self.ageing.inserts)
+            .field("generation", &self.ring.generation())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,143 @@
+//! Statistics: counters of a filter, and estimates from its bits.
+
+use alloc::vec::Vec;
+
+use super::{AsOf, Filter};
+use crate::ageing::{AgeRange, Ageing};
+use crate::layout::Sample;
+use crate::ring::{Age, Ring};
+use crate::window::Window;
+
+/// A sample with fewer items than this is too inaccurate: its error is a fifth or more.
+const FEW: f64 = 30.0;
+
+/// A filter's counters, and estimates from its actual bits.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct Statistics {
+    /// Inserts since the filter was built or cleared.
+    pub inserts: u64,
+    /// Shifts since then.
+    pub generation: u64,
+    /// Share of set bits in each segment, newest first.
+    pub fill_by_age: Vec<f64>,
+    /// How long ago the items of each segment were inserted, newest first.
+    pub items_by_age: Vec<AgeRange>,
+    /// Probability that an item which was never inserted is reported, with the bits as they are now.
+    pub estimated_false_positive_rate: f64,
+    /// The estimated number of distinct items in the window. An item inserted again k or more generations
+    /// later is counted again, so if repeats are inserted, the estimate may be up to (l + 1) / k times too
+    /// high.
+    pub estimated_distinct_items: f64,
+    /// How often the caller's clock went backwards.
+    pub backward_steps: u64,
+    /// Generations of a time window that received more than their share of the capacity.
+    pub overloaded_generations: u64,
+    /// The latest time passed by the caller, for time windows.
+    pub latest_ms: Option<u64>,
+    /// Bytes on the heap; fixed since construction.
+    pub memory_bytes: u64,
+}
+
+/// Only a filter's counters, which are cheap to read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct Counters {
+    /// Inserts since the filter was built or cleared.
+    pub inserts: u64,
+    /// Shifts since then.
+    pub generation: u64,
+    /// How often the caller's clock went backwards.
+    pub backward_steps: u64,
+    /// Generations of a time window that received more than their share of the capacity.
+    pub overloaded_generations: u64,
+}
+
+impl Filter {
+    /// Returns counters, and estimates from the filter's bits. Reads all of its memory.
+    pub fn statistics(&self) -> Statistics {
+        AsOf { filter: self, now_ms: None, shifts: 0 }.statistics()
+    }
+
+    /// Returns the filter's counters. Unlike [`statistics`](Self::statistics), this does not read the
+    /// segments.
+    pub fn counters(&self) -> Counters {
+        let Ageing { inserts, backward_steps, overloaded_generations, .. } = self.ageing;
+        let generation = self.ring.generation();
+        Counters { inserts, generation, backward_steps, overloaded_generations }
+    }
+}
+
+impl AsOf<'_> {
+    /// See [`Filter::statistics`]. Reads all of the filter's memory.
+    pub fn statistics(&self) -> Statistics {
+        self.statistics_from(Sample::ALL)
+    }
+
+    /// The same as [`statistics`](Self::statistics), but estimates from a sample of about `bytes` bytes of
+    /// the filter's memory: for large filters whose callers cannot wait. A smaller sample gives a rougher
+    /// estimate. If too few items were inserted for the sample to contain some of them, the number of inserts
+    /// serves as the number of distinct items.
+    pub fn estimate(&self, bytes: u64) -> Statistics {
+        self.statistics_from(self.sample(bytes))
+    }
+
+    /// Returns only [`Statistics::estimated_distinct_items`], from a sample of about `bytes` bytes of the
+    /// filter's memory.
+    pub fn estimate_distinct_items(&self, bytes: u64) -> f64 {
+        let (ring, ageing) = self.aged();
+        self.distinct_items(&ring, &ageing, self.sample(bytes))
+    }
+
+    fn sample(&self, bytes: u64) -> Sample {
+        Sample((bytes as f64 / self.filter.dimensions.memory_bytes as f64).min(1.0))
+    }
+
+    fn statistics_from(&self, sample: Sample) -> Statistics {
+        let Filter { dimensions, ring: ring_now, memory, .. } = self.filter;
+        let (ring, ageing) = self.aged();
+        let fill = |age| memory.contents().fill(ring_now, age, sample);
+        // A segment was written during its own generation and the k - 1 after it.
+        let items_of = |age: Age| {
+            let youngest = age.0.saturating_sub(ring.required_matches() - 1);
+            ageing.age_range(&ring, Age(youngest), age)
+        };
+        Statistics {
+            inserts: ageing.inserts,
+            generation: ring.generation(),
+            fill_by_age: ring.ages().map(|age| self.age_now(age).map_or(0.0, fill)).collect(),
+            items_by_age: ring.ages().map(items_of).collect(),
+            estimated_false_positive_rate: memory.contents().false_positive_rate(
+                ring_now,
+                self.shifts,
+                sample,
+            ),
+            estimated_distinct_items: self.distinct_items(&ring, &ageing, sample),
+            backward_steps: ageing.backward_steps,
+            overloaded_generations: ageing.overloaded_generations,
+            latest_ms: ageing.latest_ms,
+            memory_bytes: dimensions.memory_bytes,
+        }
+    }
+
+    /// The segment of age a holds the generations a - k + 1 to a, so the segments of the ages l, l - k,
+    /// l - 2k, ... hold each of the generations 0 to l once. They reach a little further back than the window,
+    /// so the sum is scaled down to it.
+    fn distinct_items(&self, ring: &Ring, ageing: &Ageing, sample: Sample) -> f64 {
+        let Filter { dimensions, ring: ring_now, memory, .. } = self.filter;
+        let (k, l) = (ring.required_matches(), ring.window_generations());
+        let ages = core::iter::successors(Some(l), |age| age.checked_sub(k)).map(Age);
+        let held = ages.filter_map(|age| self.age_now(age));
+        let held: f64 = held.map(|age| memory.contents().distinct_items(ring_now, age, sample)).sum();
+        let start = ageing.start_of(ring, Age(l));
+        let inserted = (ageing.inserts - start.inserts) as f64;
+        let held = if inserted * sample.0 < FEW && sample.0 < 1.0 { inserted } else { held };
+        let (window, reach) = match dimensions.window {
+            Window::Count { .. } => (dimensions.guaranteed_items(), ageing.inserts - start.inserts),
+            Window::Time { .. } => (dimensions.window.span_ms(), ageing.now_or_zero() - start.millis),
+        };
+        if reach > window { held * window as f64 / reach as f64 } else { held }
+    }
+}

@@ -1,0 +1,86 @@
+//! The clock of a time window, and what the window guarantees.
+
+use core::time::Duration;
+
+use super::Filter;
+use super::apply::OwnedFilter;
+use crate::layout::{Memory, whichever};
+
+impl Filter {
+    /// Advances the clock of a time window to `now_ms`: milliseconds of a clock that the caller owns (event
+    /// time or wall time). The filter never reads a clock itself.
+    ///
+    /// Time does not run backwards: an earlier `now_ms` has no effect except that
+    /// [`Counters::backward_steps`] counts it. The clock is unset until the first call; items inserted before
+    /// that call count as inserted at its time. The call makes at most k + l shifts, however long the gap.
+    /// Count windows have no clock and ignore the call.
+    ///
+    /// ```
+    /// use lately::Filter;
+    /// use std::time::Duration;
+    ///
+    /// let mut recent = Filter::builder()
+    ///     .time_window(Duration::from_secs(60), 10_000)
+    ///     .false_positive_rate(1e-4)
+    ///     .build()?;
+    /// recent.advance_to(1_700_000_000_000);
+    /// recent.insert("click");
+    /// recent.advance_to(1_700_000_060_000);
+    /// assert!(recent.contains("click"), "60 s later it is still there");
+    /// recent.advance_to(1_700_000_180_000);
+    /// assert!(!recent.contains("click"), "well past window and slack it is gone");
+    /// # Ok::<(), lately::ConfigError>(())
+    /// ```
+    pub fn advance_to(&mut self, now_ms: u64) {
+        for start_ms in self.ageing.advance_clock(now_ms, &self.ring) {
+            let Self { memory, ring, ageing, .. } = self;
+            whichever!(Memory: memory, layout => {
+                OwnedFilter { layout: layout.update(), ring, ageing }.start_generation(start_ms);
+            });
+        }
+    }
+
+    /// Starts the next generation, as the next insert would, if the current one has more items than its
+    /// share. That can happen while threads share the filter.
+    #[cfg(feature = "std")]
+    pub(super) fn shift_if_overfull(&mut self) {
+        let Self { memory, ring, ageing, .. } = self;
+        if ageing.is_overfull() {
+            whichever!(Memory: memory, layout => {
+                OwnedFilter { layout: layout.update(), ring, ageing }.shift_if_due();
+            });
+        }
+    }
+
+    /// Returns the first time at which [`advance_to`](Self::advance_to) will shift a time window. Calls with
+    /// earlier times do not change any answer, so a batch of items that all have earlier times needs only one
+    /// call, before the first item. Returns `None` for count windows, while the clock is unset, and if the
+    /// clock cannot reach another shift.
+    pub fn next_shift_ms(&self) -> Option<u64> {
+        self.ageing.next_generation_ms(&self.ring)
+    }
+
+    /// Returns the latest time passed to a time window. `None` for count windows and while the clock is
+    /// unset.
+    pub fn latest_ms(&self) -> Option<u64> {
+        self.ageing.latest_ms
+    }
+
+    /// Returns how many of the newest inserts are certain to be reported.
+    ///
+    /// For a count window this is l * g: the requested window, rounded up to whole generations. For a time
+    /// window it is the number of inserts that the generations now in the window received; see
+    /// [`guaranteed_span`](Self::guaranteed_span).
+    pub fn guaranteed_window(&self) -> u64 {
+        self.ageing.guaranteed_window(&self.ring)
+    }
+
+    /// For a time window, returns the age below which every insert is certain to be reported. `None` for a
+    /// count window.
+    ///
+    /// This is the requested span, unless [`Overload::KeepRate`](crate::Overload::KeepRate) has recently
+    /// shortened it.
+    pub fn guaranteed_span(&self) -> Option<Duration> {
+        self.ageing.guaranteed_span(&self.ring)
+    }
+}

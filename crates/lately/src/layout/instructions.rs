@@ -1,0 +1,102 @@
+//! The instruction sets that layouts have code for.
+//!
+//! A value of such a type is proof that the machine has the instructions: an [`Avx2`] exists only where they were
+//! detected.
+#![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
+
+/// An instruction set.
+pub(crate) trait InstructionSet: Copy {
+    /// Prefetches the cache lines of a value that will be needed soon.
+    fn prefetch<T>(self, target: &T);
+    /// The same for a value that will be written, and that another core may hold in its cache.
+    #[cfg(feature = "std")]
+    #[inline(always)]
+    fn prefetch_to_write<T>(self, target: &T) {
+        self.prefetch(target);
+    }
+}
+
+/// What every machine has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Portable;
+
+impl InstructionSet for Portable {
+    /// Stable Rust has no portable prefetch.
+    #[inline]
+    fn prefetch<T>(self, _target: &T) {}
+}
+
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+pub(crate) use x86::{Avx2, Avx512};
+
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+#[allow(unsafe_code)]
+mod x86 {
+    use core::arch::asm;
+    use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    use std::arch::is_x86_feature_detected;
+
+    use super::InstructionSet;
+    use crate::layout::words::aligned::LINE_BYTES;
+
+    /// AVX2, and BMI 1 and 2, which were introduced with it.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Avx2(());
+
+    impl Avx2 {
+        pub(crate) fn detect() -> Option<Self> {
+            let has_all = is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("bmi1")
+                && is_x86_feature_detected!("bmi2");
+            has_all.then_some(Self(()))
+        }
+    }
+
+    impl InstructionSet for Avx2 {
+        #[inline(always)]
+        fn prefetch<T>(self, target: &T) {
+            for line in lines_of(target) {
+                // SAFETY: a prefetch reads nothing, and the address lies within a live reference.
+                unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
+            }
+        }
+    }
+
+    /// AVX-512 with instructions for 16-bit numbers. VBMI itself is not used; it is required because the
+    /// processors that have it do not slow down for long vectors.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Avx512(Avx2);
+
+    impl Avx512 {
+        pub(crate) fn detect() -> Option<Self> {
+            let has_all = is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512vbmi");
+            Avx2::detect().filter(|_| has_all).map(Self)
+        }
+    }
+
+    impl InstructionSet for Avx512 {
+        #[inline(always)]
+        fn prefetch<T>(self, target: &T) {
+            self.0.prefetch(target);
+        }
+
+        /// Fetches the lines for exclusive use by this core; otherwise a claim would have to request that from
+        /// the other cores. Older processors, which have only AVX2, may ignore this instruction.
+        #[inline(always)]
+        fn prefetch_to_write<T>(self, target: &T) {
+            for line in lines_of(target) {
+                // SAFETY: a prefetch changes nothing, and the address lies within a live reference.
+                unsafe { asm!("prefetchw [{}]", in(reg) line, options(nostack, preserves_flags, readonly)) };
+            }
+        }
+    }
+
+    /// The addresses of the cache lines of a value that begins at a cache line.
+    #[inline]
+    fn lines_of<T>(target: &T) -> impl Iterator<Item = *const u8> {
+        let start = core::ptr::from_ref(target).cast::<u8>();
+        (0..size_of::<T>()).step_by(LINE_BYTES).map(move |offset| start.wrapping_add(offset))
+    }
+}
