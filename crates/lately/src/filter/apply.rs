@@ -81,24 +81,78 @@ impl<S: Update, K: Kernel> Access for OwnedAccess<'_, S, K> {
     }
 }
 
-impl<S: Update, O: Operation> Work for One<OwnedFilter<'_, S>, O> {
+impl<O: Operation> Work for One<&mut Filter, O> {
     type Output = bool;
 
     #[inline(always)]
     fn call<K: Kernel>(self, kernel: K) -> bool {
-        let item = self.filter.layout.locate(self.hash);
-        self.operation.apply(&mut OwnedAccess { kernel, filter: self.filter }, item)
+        let Filter { memory: Memory::Rows64(rows), ring, ageing, .. } = self.filter else {
+            return call_apart(kernel, InAnyLayout(self));
+        };
+        apply_one(kernel, OwnedFilter { layout: rows.update(), ring, ageing }, self.operation, self.hash)
     }
 }
 
-impl<S: Query> Work for One<(S, &Ring), Contains> {
+/// Rows of one cache line, the usual layout, have their own path: they take so few instructions that
+/// distinguishing layouts, or saving the registers that another layout needs, would cost them a tenth. This is
+/// the path of all layouts.
+struct InAnyLayout<O>(O);
+
+impl<O: Operation> Work for InAnyLayout<One<&mut Filter, O>> {
     type Output = bool;
 
     #[inline(always)]
     fn call<K: Kernel>(self, kernel: K) -> bool {
-        let (layout, ring) = self.filter;
+        let Self(One { filter: Filter { memory, ring, ageing, .. }, operation, hash }) = self;
+        whichever!(Memory: memory, layout => {
+            apply_one(kernel, OwnedFilter { layout: layout.update(), ring, ageing }, operation, hash)
+        })
+    }
+}
+
+#[inline(always)]
+fn apply_one<S: Update, K: Kernel>(
+    kernel: K,
+    filter: OwnedFilter<'_, S>,
+    operation: impl Operation,
+    hash: u64,
+) -> bool {
+    let item = filter.layout.locate(hash);
+    operation.apply(&mut OwnedAccess { kernel, filter }, item)
+}
+
+/// A query needs no `&mut`.
+impl Work for One<&Filter, Contains> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn call<K: Kernel>(self, kernel: K) -> bool {
+        let Filter { memory: Memory::Rows64(rows), ring, .. } = self.filter else {
+            return call_apart(kernel, InAnyLayout(self));
+        };
+        let layout = rows.query();
         layout.contains(kernel, layout.locate(self.hash), ring)
     }
+}
+
+impl Work for InAnyLayout<One<&Filter, Contains>> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn call<K: Kernel>(self, kernel: K) -> bool {
+        let Self(One { filter: Filter { memory, ring, .. }, hash, .. }) = self;
+        whichever!(Memory: memory, layout => {
+            let layout = layout.query();
+            layout.contains(kernel, layout.locate(hash), ring)
+        })
+    }
+}
+
+/// Calls work in a separate function. This function must have no target features: one with them would be
+/// inlined anyway.
+#[inline(never)]
+fn call_apart<W: Work, K: Kernel>(kernel: K, work: W) -> W::Output {
+    kernel.call(work)
 }
 
 impl<O: Operation, H: Hashes> Work for Many<'_, &mut Filter, O, H> {
@@ -171,39 +225,14 @@ impl<H: Hashes> Upcoming<H> {
 }
 
 impl Filter {
-    /// Rows of one cache line, the usual layout, have their own path: they take so few kernels that
-    /// distinguishing layouts, or saving the registers that another layout needs, would cost them a tenth.
     #[inline]
     pub(super) fn apply<O: Operation>(&mut self, operation: O, hash: u64) -> bool {
-        let Self { memory: Memory::Rows64(rows), ring, ageing, kernels, .. } = self else {
-            return self.apply_in_any_layout(operation, hash);
-        };
-        let filter = OwnedFilter { layout: rows.update(), ring, ageing };
-        kernels.call(One { filter, operation, hash })
-    }
-
-    #[inline(never)]
-    fn apply_in_any_layout<O: Operation>(&mut self, operation: O, hash: u64) -> bool {
-        let Self { memory, ring, ageing, kernels, .. } = self;
-        whichever!(Memory: memory, layout => {
-            let filter = OwnedFilter { layout: layout.update(), ring, ageing };
-            kernels.call(One { filter, operation, hash })
-        })
+        self.kernels.call(One { filter: self, operation, hash })
     }
 
     #[inline]
     pub(super) fn query(&self, hash: u64) -> bool {
-        let Self { memory: Memory::Rows64(rows), ring, kernels, .. } = self else {
-            return self.query_in_any_layout(hash);
-        };
-        kernels.call(One { filter: (rows.query(), ring), operation: Contains, hash })
-    }
-
-    #[inline(never)]
-    fn query_in_any_layout(&self, hash: u64) -> bool {
-        whichever!(Memory: &self.memory, layout => {
-            self.kernels.call(One { filter: (layout.query(), &self.ring), operation: Contains, hash })
-        })
+        self.kernels.call(One { filter: self, operation: Contains, hash })
     }
 
     pub(super) fn apply_all<O: Operation>(&mut self, operation: O, hashes: impl Hashes, seen: &mut [bool]) {

@@ -12,9 +12,10 @@ use super::rows::RowKernel;
 use crate::names::names;
 
 /// An instruction set with the code of every layout for it. A layout that has such code adds its trait here.
-pub(crate) trait Kernel: RowKernel {}
-
-impl<K: RowKernel> Kernel for K {}
+pub(crate) trait Kernel: RowKernel {
+    /// Calls work that is compiled for these instructions.
+    fn call<W: Work>(self, work: W) -> W::Output;
+}
 
 /// Code to be compiled for each kernel. Implementations of `call`, and all that they call for an item, must be
 /// `#[inline(always)]`: only inlined code is compiled with the kernel's instructions.
@@ -96,26 +97,48 @@ impl Kernels {
     }
 
     #[inline(always)]
-    #[allow(unsafe_code)]
     pub(crate) fn call<W: Work>(self, work: W) -> W::Output {
-        #[cfg(all(target_arch = "x86_64", feature = "std"))]
+        match self {
+            Self::Portable(portable) => portable.call(work),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Self::Avx2(avx2) => avx2.call(work),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Self::Avx512(avx512) => avx512.call(work),
+        }
+    }
+}
+
+impl Kernel for Portable {
+    #[inline]
+    fn call<W: Work>(self, work: W) -> W::Output {
+        work.call(self)
+    }
+}
+
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+#[allow(unsafe_code)]
+impl Kernel for Avx2 {
+    #[inline(always)]
+    fn call<W: Work>(self, work: W) -> W::Output {
         #[target_feature(enable = "avx2,bmi1,bmi2")]
-        fn call_with_avx2<W: Work>(avx2: Avx2, work: W) -> W::Output {
+        fn compiled<W: Work>(avx2: Avx2, work: W) -> W::Output {
             work.call(avx2)
         }
-        #[cfg(all(target_arch = "x86_64", feature = "std"))]
+        // SAFETY: `self` is proof that the machine has these instructions.
+        unsafe { compiled(self, work) }
+    }
+}
+
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+#[allow(unsafe_code)]
+impl Kernel for Avx512 {
+    #[inline(always)]
+    fn call<W: Work>(self, work: W) -> W::Output {
         #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
-        fn call_with_avx512<W: Work>(avx512: Avx512, work: W) -> W::Output {
+        fn compiled<W: Work>(avx512: Avx512, work: W) -> W::Output {
             work.call(avx512)
         }
-        match self {
-            Self::Portable(portable) => work.call(portable),
-            // SAFETY: the value is proof that the machine has these instructions.
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Self::Avx2(avx2) => unsafe { call_with_avx2(avx2, work) },
-            // SAFETY: as above.
-            #[cfg(all(target_arch = "x86_64", feature = "std"))]
-            Self::Avx512(avx512) => unsafe { call_with_avx512(avx512, work) },
-        }
+        // SAFETY: `self` is proof that the machine has these instructions.
+        unsafe { compiled(self, work) }
     }
 }

@@ -145,6 +145,14 @@ pub(crate) struct RowsQuery<'a, const WORDS: usize> {
     generation: Generation<'a, WORDS>,
 }
 
+impl<const WORDS: usize> RowsQuery<'_, WORDS> {
+    #[inline(always)]
+    fn reports<K: RowKernel>(&self, kernel: K, item: Located) -> bool {
+        let row = &self.rows[item.place];
+        kernel.contains(row, item.hash, row[WORDS - 1], &kernel.load_generation(self.generation))
+    }
+}
+
 impl<const WORDS: usize> Query for RowsQuery<'_, WORDS> {
     #[inline(always)]
     fn locate(&self, hash: u64) -> Located {
@@ -153,8 +161,7 @@ impl<const WORDS: usize> Query for RowsQuery<'_, WORDS> {
 
     #[inline(always)]
     fn contains<K: RowKernel>(&self, kernel: K, item: Located, _ring: &Ring) -> bool {
-        let row = &self.rows[item.place];
-        kernel.contains(row, item.hash, row[WORDS - 1], &kernel.load_generation(self.generation))
+        self.reports(kernel, item)
     }
 
     #[inline(always)]
@@ -174,6 +181,13 @@ impl<const WORDS: usize> RowsUpdate<'_, WORDS> {
     fn as_query(&self) -> RowsQuery<'_, WORDS> {
         RowsQuery { rows: self.rows, generation: self.current.get() }
     }
+
+    #[inline(always)]
+    fn write<K: RowKernel>(&mut self, kernel: K, item: Located) -> bool {
+        let row = &mut self.rows[item.place];
+        let last = row[WORDS - 1];
+        kernel.check_and_insert(row, item.hash, last, &kernel.load_generation(self.current.get()))
+    }
 }
 
 impl<const WORDS: usize> Query for RowsUpdate<'_, WORDS> {
@@ -183,27 +197,25 @@ impl<const WORDS: usize> Query for RowsUpdate<'_, WORDS> {
     }
 
     #[inline(always)]
-    fn contains<K: RowKernel>(&self, kernel: K, item: Located, ring: &Ring) -> bool {
-        self.as_query().contains(kernel, item, ring)
+    fn contains<K: RowKernel>(&self, kernel: K, item: Located, _ring: &Ring) -> bool {
+        self.as_query().reports(kernel, item)
     }
 
     #[inline(always)]
-    fn prefetch<K: RowKernel>(&self, kernel: K, item: Located, ring: &Ring) {
-        self.as_query().prefetch(kernel, item, ring);
+    fn prefetch<K: RowKernel>(&self, kernel: K, item: Located, _ring: &Ring) {
+        kernel.prefetch(&self.rows[item.place]);
     }
 }
 
 impl<const WORDS: usize> Update for RowsUpdate<'_, WORDS> {
     #[inline(always)]
-    fn insert<K: RowKernel>(&mut self, kernel: K, item: Located, ring: &Ring) {
-        _ = self.check_and_insert(kernel, item, ring);
+    fn insert<K: RowKernel>(&mut self, kernel: K, item: Located, _ring: &Ring) {
+        self.write(kernel, item);
     }
 
     #[inline(always)]
     fn check_and_insert<K: RowKernel>(&mut self, kernel: K, item: Located, _ring: &Ring) -> bool {
-        let row = &mut self.rows[item.place];
-        let last = row[WORDS - 1];
-        kernel.check_and_insert(row, item.hash, last, &kernel.load_generation(self.current.get()))
+        self.write(kernel, item)
     }
 
     fn recycle_newest(&mut self, ring: &Ring) {

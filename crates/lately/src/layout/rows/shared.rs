@@ -78,6 +78,13 @@ impl<'a, const WORDS: usize> SharedRowsRef<'a, WORDS> {
         self.generation(&view.ring)
     }
 
+    #[inline(always)]
+    fn write<K: RowKernel>(&self, kernel: K, item: RowItem<'a, WORDS>, view: &mut View<'_>) -> bool {
+        let last = claim(item.place);
+        let generation = kernel.load_generation(self.generation_now(view));
+        ClaimedRow::just_claimed(kernel, item.place, last).check_and_insert(kernel, item.hash, &generation)
+    }
+
     /// Claims the rows of the items in order, up to the first row that another thread or an earlier item
     /// holds. Returns the items whose rows are claimed, the other items, and a generation that was read while the
     /// rows were claimed; `None` if there are no items.
@@ -172,7 +179,7 @@ impl<'a, const WORDS: usize> SharedUpdate for SharedRowsRef<'a, WORDS> {
 
     #[inline(always)]
     fn insert<K: RowKernel>(&self, kernel: K, item: RowItem<'a, WORDS>, view: &mut View<'_>) {
-        _ = self.check_and_insert(kernel, item, view);
+        self.write(kernel, item, view);
     }
 
     #[inline(always)]
@@ -182,9 +189,7 @@ impl<'a, const WORDS: usize> SharedUpdate for SharedRowsRef<'a, WORDS> {
         item: RowItem<'a, WORDS>,
         view: &mut View<'_>,
     ) -> bool {
-        let last = claim(item.place);
-        let generation = kernel.load_generation(self.generation_now(view));
-        ClaimedRow::just_claimed(kernel, item.place, last).check_and_insert(kernel, item.hash, &generation)
+        self.write(kernel, item, view)
     }
 
     #[inline(always)]
