@@ -96,9 +96,13 @@ mod window;
 
 pub use ageing::AgeRange;
 pub use error::{ConfigError, SnapshotError};
-pub use filter::{AsOf, Builder, Counters, FORMAT_VERSION, Filter, Statistics};
+pub use filter::{
+    AnyFilter, AsOf, Builder, Counters, FORMAT_VERSION, Filter, Statistics, UnseenExt, UnseenIter,
+};
 #[cfg(feature = "std")]
 pub use filter::{PendingSave, SharedFilter};
+#[cfg(feature = "futures")]
+pub use filter::{UnseenStream, UnseenStreamExt};
 pub use hash::HashFunction;
 pub use item::{CompositeKey, Item};
 pub use layout::kernel::Instructions;

@@ -187,10 +187,10 @@ fn a_snapshot_during_an_insert_contains_earlier_items() {
     for segment in [ROWS, SLICES] {
         // With more preemptions, the test would take hours, because a snapshot reads many words.
         check_up_to(1, &template(segment, 3), |filter| {
-            let copying = spawn(&filter, |filter| filter.snapshot());
+            let copying = spawn(&filter, |filter| filter.to_filter());
             filter.insert_hash(hash(1));
             assert!(copying.join().unwrap().contains_hash(hash(102)));
-            let copy = filter.snapshot();
+            let copy = filter.to_filter();
             assert!(copy.contains_hash(hash(1)) && copy.contains_hash(hash(102)));
         });
     }

@@ -35,9 +35,9 @@ fn check(builder: &lately::Builder) {
     let ((), used) = watch(|| {
         for number in 0..30_000_u64 {
             filter.advance_to(number / 3);
-            filter.check_and_insert(item(number));
+            _ = filter.check_and_insert(item(number));
             filter.check_or_insert(item(number / 2));
-            filter.contains(item(number + 1));
+            _ = filter.contains(item(number + 1));
             filter.check_and_insert_batch(&[item(number); 16], &mut seen);
             std::hint::black_box(filter.age_of(item(number)));
         }

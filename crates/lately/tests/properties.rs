@@ -5,7 +5,7 @@ mod common;
 use std::time::Duration;
 
 use common::{ExactWindow, item, shapes, with_shape};
-use lately::{Filter, Layout, Overload, Shape};
+use lately::{Filter, Instructions, Layout, Overload, Shape};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -57,7 +57,7 @@ struct Pair {
 impl Pair {
     fn new(mut filter: Filter, is_portable: bool) -> Self {
         if is_portable {
-            while filter.use_slower_instructions() {}
+            filter.set_instructions(Instructions::Portable);
         }
         Self { filter, exact: ExactWindow::default(), now_ms: 0, is_portable }
     }
@@ -140,7 +140,7 @@ impl Pair {
                 prop_assert!(restored == self.filter);
                 self.filter = restored;
                 if self.is_portable {
-                    while self.filter.use_slower_instructions() {}
+                    self.filter.set_instructions(Instructions::Portable);
                 }
             }
             Operation::Clear => {

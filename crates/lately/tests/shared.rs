@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use common::{Random, assert_rate_is, item, shapes, with_shape};
-use lately::{Builder, Filter, Layout, Overload, Segment, Shape, SharedFilter};
+use lately::{Builder, Filter, Instructions, Layout, Overload, Segment, Shape, SharedFilter};
 
 const THREADS: u64 = 4;
 
@@ -32,8 +32,11 @@ fn shapes_to_stress() -> Vec<Shape> {
 fn on_all_instructions(builder: &Builder) -> Vec<SharedFilter> {
     let mut filter = builder.build().unwrap();
     let mut all = vec![SharedFilter::try_from(filter.clone()).unwrap()];
-    while filter.plan().shape.segment.layout() == Layout::Rows && filter.use_slower_instructions() {
-        all.push(SharedFilter::try_from(filter.clone()).unwrap());
+    let fastest = filter.instructions();
+    for &slower in Instructions::ALL.iter().filter(|&&instructions| instructions < fastest) {
+        if filter.plan().layout() == Layout::Rows && filter.set_instructions(slower) {
+            all.push(SharedFilter::try_from(filter.clone()).unwrap());
+        }
     }
     all
 }
@@ -99,7 +102,7 @@ fn one_thread_gets_a_filter(builder: &Builder) {
             if step % 250 == 0 {
                 assert!(own.to_bytes() == shared.to_bytes(), "{shape} step {step}");
                 assert_eq!(own.statistics(), shared.statistics());
-                assert!(SharedFilter::from_bytes(&own.to_bytes()).unwrap().snapshot() == own);
+                assert!(SharedFilter::from_bytes(&own.to_bytes()).unwrap().to_filter() == own);
             }
         }
     }
@@ -116,7 +119,7 @@ fn with_one_thread_bits_equal_those_of_a_filter_after_stamps_have_wrapped() {
                 let items: Vec<_> = (first..first + 1_000).map(item).collect();
                 own.insert_batch(&items);
                 shared.insert_batch(&items);
-                assert!(own == shared.snapshot(), "{shape} after {first} inserts");
+                assert!(own == shared.to_filter(), "{shape} after {first} inserts");
             }
             assert!(own.counters().generation > 1 << 15, "{shape}: {:?}", own.counters());
         }

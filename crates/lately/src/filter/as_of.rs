@@ -17,7 +17,7 @@ pub struct AsOf<'a, F = Filter> {
     /// `None`: the filter's own time.
     pub(super) now_ms: Option<u64>,
     /// The number of shifts due until then. After n shifts, the segments of the n youngest ages are empty,
-    /// and every other segment is older by n generations.
+    /// and every other segment is older by n generations. Not used for a shared filter, which may shift meanwhile.
     pub(super) shifts: u32,
 }
 
@@ -102,13 +102,18 @@ impl AsOf<'_> {
 
     /// Returns the ring and the ageing state at the view's time: all state that ages, except the memory.
     pub(super) fn aged(&self) -> (Ring, Ageing) {
-        let (mut ring, mut ageing) = (self.filter.ring.clone(), self.filter.ageing.clone());
-        if let Some(now_ms) = self.now_ms {
-            for start_ms in ageing.advance_clock(now_ms.max(ageing.now_or_zero()), &ring) {
-                ring.advance_generation();
-                ageing.start_generation(&ring, start_ms);
-            }
-        }
-        (ring, ageing)
+        aged(&self.filter.ring, &self.filter.ageing, self.now_ms)
     }
+}
+
+/// Returns the ring and the ageing state at a later time.
+pub(super) fn aged(ring: &Ring, ageing: &Ageing, now_ms: Option<u64>) -> (Ring, Ageing) {
+    let (mut ring, mut ageing) = (ring.clone(), ageing.clone());
+    if let Some(now_ms) = now_ms {
+        for start_ms in ageing.advance_clock(now_ms.max(ageing.now_or_zero()), &ring) {
+            ring.advance_generation();
+            ageing.start_generation(&ring, start_ms);
+        }
+    }
+    (ring, ageing)
 }

@@ -16,6 +16,7 @@ mod shared;
 mod snapshot;
 mod statistics;
 mod time;
+mod unseen;
 
 use core::fmt;
 
@@ -28,6 +29,7 @@ use crate::plan::{Dimensions, Plan};
 use crate::ring::Ring;
 use crate::window::Window;
 
+pub use any::AnyFilter;
 pub use as_of::AsOf;
 pub use builder::Builder;
 #[cfg(feature = "std")]
@@ -36,6 +38,9 @@ pub use file::PendingSave;
 pub use shared::SharedFilter;
 pub use snapshot::FORMAT_VERSION;
 pub use statistics::{Counters, Statistics};
+pub use unseen::{UnseenExt, UnseenIter};
+#[cfg(feature = "futures")]
+pub use unseen::{UnseenStream, UnseenStreamExt};
 
 /// A sliding-window Bloom filter: answers "have I seen this lately?" in fixed memory.
 ///

@@ -17,6 +17,7 @@ macro_rules! operations {
             /// Returns the hash that this filter gives to an item: `contains(item)` is
             /// `contains_hash(hash_of(item))`.
             #[inline]
+            #[must_use]
             pub fn hash_of<T: Item>(& $self, item: T) -> u64 {
                 $self.hash_function.hash_of(&item)
             }
@@ -31,6 +32,7 @@ macro_rules! operations {
             /// Returns true if the item was inserted lately; every item in the window is reported. `false`
             /// means that the item is not in the window, not that it was never inserted.
             #[inline]
+            #[must_use]
             pub fn contains<T: Item>(& $self, item: T) -> bool {
                 $self.contains_hash($self.hash_of(item))
             }
@@ -38,6 +40,7 @@ macro_rules! operations {
             /// Deduplicates; every sighting refreshes the item. Returns true if the item was seen lately, and
             /// inserts it in any case. An item counts as new again once it has been *silent* for the window.
             #[inline]
+            #[must_use = "the answer says whether the item is new; use insert if you do not need it"]
             pub fn check_and_insert<T: Item>($($write)+ $self, item: T) -> bool {
                 $self.check_and_insert_hash($self.hash_of(item))
             }
@@ -50,6 +53,11 @@ macro_rules! operations {
             }
 
             /// The same as [`insert`](Self::insert), for a hash computed by the caller.
+            ///
+            /// The hash must be *mixed*: every one of its 64 bits must depend on all of the item. The filter uses
+            /// its bits as they are. Counters, addresses, and the hashers of integer maps that return the integer
+            /// itself would put many items into the same place, and the false positive rate would not hold.
+            /// [`hash_of`](Self::hash_of) gives such a hash.
             #[inline]
             pub fn insert_hash($($write)+ $self, hash: u64) {
                 $self.apply(Insert, hash);
@@ -57,12 +65,14 @@ macro_rules! operations {
 
             /// The same as [`contains`](Self::contains), for a hash computed by the caller.
             #[inline]
+            #[must_use]
             pub fn contains_hash(& $self, hash: u64) -> bool {
                 $self.query(hash)
             }
 
             /// The same as [`check_and_insert`](Self::check_and_insert), for a hash computed by the caller.
             #[inline]
+            #[must_use = "the answer says whether the item is new; use insert if you do not need it"]
             pub fn check_and_insert_hash($($write)+ $self, hash: u64) -> bool {
                 $self.apply(CheckAndInsert, hash)
             }
@@ -169,4 +179,40 @@ pub(crate) fn check_lengths<T>(asked: &[T], seen: &[bool]) {
         asked.len(),
         seen.len()
     );
+}
+
+/// Inserts every item, in order, with memory prefetched.
+impl<T: Item> Extend<T> for Filter {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, items: I) {
+        let hash_function = self.hash_function;
+        extend(items, |item| hash_function.hash_of(item), |hashes| self.insert_hash_batch(hashes));
+    }
+}
+
+/// Inserts every item, in order, with memory prefetched.
+#[cfg(feature = "std")]
+impl<T: Item> Extend<T> for SharedFilter {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, items: I) {
+        let hash_function = self.hash_function;
+        extend(items, |item| hash_function.hash_of(item), |hashes| self.insert_hash_batch(hashes));
+    }
+}
+
+/// Passes on the hashes of the items in groups: an iterator does not say in advance how many there are.
+fn extend<T>(
+    items: impl IntoIterator<Item = T>,
+    hash_of: impl Fn(&T) -> u64,
+    mut insert: impl FnMut(&[u64]),
+) {
+    let mut hashes = [0; 256];
+    let mut count = 0;
+    for item in items {
+        hashes[count] = hash_of(&item);
+        count += 1;
+        if count == hashes.len() {
+            insert(&hashes);
+            count = 0;
+        }
+    }
+    insert(&hashes[..count]);
 }

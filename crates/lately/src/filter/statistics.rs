@@ -64,9 +64,14 @@ impl Filter {
     /// Returns the filter's counters. Unlike [`statistics`](Self::statistics), this does not read the
     /// segments.
     pub fn counters(&self) -> Counters {
-        let Ageing { inserts, backward_steps, overloaded_generations, .. } = self.ageing;
-        let generation = self.ring.generation();
-        Counters { inserts, generation, backward_steps, overloaded_generations }
+        Counters::of(&self.ring, &self.ageing)
+    }
+}
+
+impl Counters {
+    pub(super) fn of(ring: &Ring, ageing: &Ageing) -> Self {
+        let Ageing { inserts, backward_steps, overloaded_generations, .. } = *ageing;
+        Self { inserts, generation: ring.generation(), backward_steps, overloaded_generations }
     }
 }
 

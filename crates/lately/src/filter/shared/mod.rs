@@ -1,6 +1,7 @@
 //! A filter for use by many threads.
 
 mod apply;
+mod as_of;
 mod progress;
 
 use std::fmt;
@@ -8,17 +9,18 @@ use std::path::Path;
 use std::time::Duration;
 use std::vec::Vec;
 
-use super::{Filter, Statistics};
+use super::{Counters, Filter, Statistics};
 use crate::ageing::AgeRange;
 use crate::error::{ConfigError, SnapshotError};
 use crate::hash::HashFunction;
 use crate::item::Item;
-use crate::layout::kernel::Kernels;
+use crate::layout::kernel::{Instructions, Kernels};
 use crate::layout::runs::newest_run;
 use crate::layout::shared::{SharedMemory, SharedUpdate, forget_what_moved};
 use crate::layout::whichever;
 use crate::plan::{Dimensions, Plan};
 use crate::ring::Ring;
+use crate::window::Window;
 use progress::Progress;
 
 /// A thread-safe [`Filter`]: every operation takes `&self`.
@@ -110,6 +112,32 @@ impl SharedFilter {
         self.progress.advance_to(now_ms, &self.memory);
     }
 
+    /// See [`Filter::latest_ms`].
+    pub fn latest_ms(&self) -> Option<u64> {
+        self.progress.ages().ageing.latest_ms
+    }
+
+    /// See [`Filter::next_shift_ms`].
+    pub fn next_shift_ms(&self) -> Option<u64> {
+        let ages = self.progress.ages();
+        ages.ageing.next_generation_ms(&ages.ring)
+    }
+
+    /// Forgets every insert that returned before the call. Of the inserts that other threads make meanwhile, some
+    /// are forgotten too. Unlike [`Filter::clear`], it goes on counting, and the clock stays set: other threads may
+    /// be using both.
+    ///
+    /// ```
+    /// let seen = lately::Filter::builder().window(1000).false_positive_rate(1e-6).build_shared()?;
+    /// seen.insert("order-17");
+    /// seen.clear();
+    /// assert!(!seen.contains("order-17"));
+    /// # Ok::<(), lately::ConfigError>(())
+    /// ```
+    pub fn clear(&self) {
+        self.progress.forget_all(&self.memory);
+    }
+
     /// See [`Filter::guaranteed_window`].
     pub fn guaranteed_window(&self) -> u64 {
         let ages = self.progress.ages();
@@ -126,6 +154,27 @@ impl SharedFilter {
     /// kilobytes.
     pub fn plan(&self) -> Plan {
         Plan::of(&self.dimensions)
+    }
+
+    /// See [`Filter::window`].
+    pub fn window(&self) -> Window {
+        self.dimensions.window
+    }
+
+    /// See [`Filter::memory_bytes`]. Does not include the tables of a shared filter, less than 69 kilobytes.
+    pub fn memory_bytes(&self) -> u64 {
+        self.dimensions.memory_bytes
+    }
+
+    /// See [`Filter::counters`].
+    pub fn counters(&self) -> Counters {
+        let ages = self.progress.ages();
+        Counters::of(&ages.ring, &ages.ageing)
+    }
+
+    /// See [`Filter::instructions`].
+    pub fn instructions(&self) -> Instructions {
+        self.kernels.instructions()
     }
 
     /// See [`Filter::hash_function`].

@@ -132,6 +132,16 @@ impl Progress {
         self.latest_ms.store(latest, Ordering::Release);
     }
 
+    /// Starts new generations until every segment has been emptied. Items inserted after this call are in the last of
+    /// them.
+    pub(crate) fn forget_all(&self, memory: &SharedMemory) {
+        let mut ages = self.ages();
+        for _ in ages.ring.ages() {
+            let now = ages.ageing.now_or_zero();
+            self.start_generation(&mut ages, now, memory);
+        }
+    }
+
     /// The promises depend on the order of these steps; see `layout::shared`.
     fn start_generation(&self, ages: &mut Ages, start_ms: u64, memory: &SharedMemory) {
         let Ages { ring, ageing } = ages;

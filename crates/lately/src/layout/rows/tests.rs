@@ -4,18 +4,19 @@ use super::part_ages::{PartAges, Stamp};
 use super::*;
 use crate::hash::remix;
 use crate::layout::instructions::Portable;
+use crate::layout::kernel::Kernel;
 use crate::shape::{Segment, Shape};
 
 fn rows<const WORDS: usize>(shape: RowShape, rows: usize, ring: &Ring) -> Rows<WORDS> {
     Rows::new(shape, AlignedWords::zeroed(rows * WORDS).unwrap(), ring)
 }
 
-fn contains<const WORDS: usize>(rows: &Rows<WORDS>, kernel: impl RowKernel, item: u64, ring: &Ring) -> bool {
+fn contains<const WORDS: usize>(rows: &Rows<WORDS>, kernel: impl Kernel, item: u64, ring: &Ring) -> bool {
     let rows = rows.query();
     rows.contains(kernel, rows.locate(item), ring)
 }
 
-fn insert<const WORDS: usize>(rows: &mut Rows<WORDS>, kernel: impl RowKernel, item: u64, ring: &Ring) {
+fn insert<const WORDS: usize>(rows: &mut Rows<WORDS>, kernel: impl Kernel, item: u64, ring: &Ring) {
     let mut rows = rows.update();
     rows.insert(kernel, rows.locate(item), ring);
 }
@@ -23,7 +24,7 @@ fn insert<const WORDS: usize>(rows: &mut Rows<WORDS>, kernel: impl RowKernel, it
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 fn check_and_insert<const WORDS: usize>(
     rows: &mut Rows<WORDS>,
-    kernel: impl RowKernel,
+    kernel: impl Kernel,
     item: u64,
     ring: &Ring,
 ) -> bool {
@@ -60,7 +61,7 @@ fn shapes() -> Vec<(Ring, RowShape)> {
 /// segments are live.
 #[test]
 fn every_kernel_ignores_recycled_segments_at_every_staleness() {
-    fn check<const WORDS: usize>(kernel: impl RowKernel, shape: RowShape, ring: &Ring) {
+    fn check<const WORDS: usize>(kernel: impl Kernel, shape: RowShape, ring: &Ring) {
         let ages: PartAges<WORDS> = PartAges::new(shape, ring);
         let generation = Generation { ages: &ages, stamp: Stamp::of_generation(ring.generation()) };
         for staleness in 0..1 << 15 {
@@ -90,7 +91,7 @@ fn every_kernel_ignores_recycled_segments_at_every_staleness() {
             }
         }
     }
-    fn check_all(kernel: impl RowKernel) {
+    fn check_all(kernel: impl Kernel) {
         for (ring, shape) in shapes() {
             let ring = Ring::at_generation(ring.required_matches(), ring.window_generations(), 3);
             match shape.row_bytes {
@@ -114,7 +115,7 @@ fn every_kernel_ignores_recycled_segments_at_every_staleness() {
 fn vectors_give_the_same_bits_and_answers_as_the_reference() {
     use crate::layout::instructions::{Avx2, Avx512};
 
-    fn compare<const WORDS: usize>(kernel: impl RowKernel, shape: RowShape, mut ring: Ring) {
+    fn compare<const WORDS: usize>(kernel: impl Kernel, shape: RowShape, mut ring: Ring) {
         let mut reference: Rows<WORDS> = rows(shape, 20, &ring);
         let mut fast = reference.clone();
         let mut hash = 1_u64;
@@ -143,7 +144,7 @@ fn vectors_give_the_same_bits_and_answers_as_the_reference() {
             }
         }
     }
-    fn compare_all(kernel: impl RowKernel) {
+    fn compare_all(kernel: impl Kernel) {
         for (ring, shape) in shapes() {
             match shape.row_bytes {
                 64 => compare::<8>(kernel, shape, ring),
@@ -167,7 +168,7 @@ fn stamps_replace_clearing_at_every_staleness_and_across_the_wrap() {
                 let mut ring = Ring::at_generation(k, l, first_generation);
                 let mut rows: Rows<8> = rows(shape, 1_000, &ring);
                 // All rows are written in this generation, so their stamps are right for any generation.
-                rows.words.as_chunks_mut::<8>().0.iter_mut().for_each(|row| refresh(row, rows.now.moment()));
+                rows.words.as_chunks_mut::<8>().0.iter_mut().for_each(|row| refresh(row, rows.current.get()));
                 let item = remix(7, behind.into());
                 insert(&mut rows, Portable, item, &ring);
                 for _ in 0..behind {
@@ -199,7 +200,7 @@ fn housekeeping_visits_every_row_before_its_stamp_can_wrap() {
             ring.advance_generation();
             rows.update().recycle_newest(&ring);
             if shift % 1_000 == 0 && shift > SHIFTS_PER_ROUND {
-                let behind = |row: &[u64; 8]| rows.now.stamp.since(Stamp::of_word(row[7]));
+                let behind = |row: &[u64; 8]| rows.current.get().stamp.since(Stamp::of_word(row[7]));
                 oldest = oldest.max(rows.rows().iter().map(behind).max().unwrap());
             }
         }
@@ -234,7 +235,7 @@ fn a_copy_makes_up_for_housekeeping_that_had_not_reached_its_rows() {
         let mut rows: Rows<8> = rows(shape, SHIFTS_PER_ROUND as usize, &ring);
         let item = remix(7, 7);
         insert(&mut rows, Portable, item, &ring);
-        let place = rows.query().place(item);
+        let place = rows.query().locate(item).place;
         let is_due =
             |ring: &Ring| rows_to_visit(ring.generation(), SHIFTS_PER_ROUND as usize).any(|due| due == place);
         loop {
@@ -245,7 +246,7 @@ fn a_copy_makes_up_for_housekeeping_that_had_not_reached_its_rows() {
             rows.update().recycle_newest(&ring);
         }
         (0..shifts).for_each(|_| ring.advance_generation());
-        rows.keep_house_after(shifts, &ring);
+        rows.catch_up(shifts, &ring);
         assert!(rows.rows()[place][..7].iter().all(|&word| word == 0), "{shifts} shifts meanwhile");
         assert_eq!(Stamp::of_word(rows.rows()[place][7]), Stamp::of_generation(ring.generation()));
     }
@@ -265,8 +266,8 @@ fn statistics_see_a_stale_row_as_if_it_were_refreshed() {
             // Without housekeeping, so that rows fall behind.
             stale.ring_was_set(&ring);
             let mut fresh = stale.clone();
-            let RowsUpdate { rows, now, .. } = fresh.update();
-            rows.iter_mut().for_each(|row| refresh(row, now.moment()));
+            let RowsUpdate { rows, current, .. } = fresh.update();
+            rows.iter_mut().for_each(|row| refresh(row, current.get()));
             for age in ring.ages() {
                 let fills = [&stale, &fresh].map(|rows| rows.fill(&ring, age, Sample::ALL).to_bits());
                 assert_eq!(fills[0], fills[1]);

@@ -1,0 +1,69 @@
+//! Answers of a shared time window for a later time, without changing the filter.
+
+use super::SharedFilter;
+use crate::ageing::AgeRange;
+use crate::filter::as_of::{AsOf, aged};
+use crate::filter::operations::check_lengths;
+use crate::filter::statistics::Statistics;
+use crate::item::Item;
+use crate::layout::runs::newest_run;
+use crate::layout::shared::{SharedMemory, SharedUpdate};
+use crate::layout::whichever;
+use crate::ring::{Age, Ring};
+
+impl SharedFilter {
+    /// See [`Filter::as_of`](crate::Filter::as_of). Each query of the view waits for a shift in progress.
+    pub fn as_of(&self, now_ms: u64) -> AsOf<'_, SharedFilter> {
+        AsOf { filter: self, now_ms: Some(now_ms), shifts: 0 }
+    }
+}
+
+impl AsOf<'_, SharedFilter> {
+    /// See [`Filter::contains`](crate::Filter::contains).
+    #[must_use]
+    pub fn contains<T: Item>(&self, item: T) -> bool {
+        self.contains_hash(self.filter.hash_of(item))
+    }
+
+    /// See [`Filter::contains_hash`](crate::Filter::contains_hash).
+    #[must_use]
+    pub fn contains_hash(&self, hash: u64) -> bool {
+        self.age_of_hash(hash).is_some()
+    }
+
+    /// See [`Filter::contains_batch`](crate::Filter::contains_batch).
+    ///
+    /// # Panics
+    /// If `items` and `seen` differ in length.
+    pub fn contains_batch<T: Item>(&self, items: &[T], seen: &mut [bool]) {
+        check_lengths(items, seen);
+        items.iter().zip(seen).for_each(|(item, seen)| *seen = self.contains(item));
+    }
+
+    /// See [`Filter::age_of`](crate::Filter::age_of).
+    #[must_use]
+    pub fn age_of<T: Item>(&self, item: T) -> Option<AgeRange> {
+        self.age_of_hash(self.filter.hash_of(item))
+    }
+
+    /// See [`SharedFilter::age_of_hash`].
+    #[must_use]
+    pub fn age_of_hash(&self, hash: u64) -> Option<AgeRange> {
+        // No shift can happen while `ages` is held.
+        let ages = self.filter.progress.ages();
+        let shifts = self.now_ms.map_or(0, |now_ms| ages.ageing.shifts_until(now_ms, &ages.ring));
+        let (newest, oldest) = whichever!(SharedMemory: &self.filter.memory, layout => {
+            let layout = layout.shared();
+            let matches = |age: Age| layout.matches(hash, &ages.ring, age);
+            newest_run(&ages.ring, |age| Ring::age_before(age, shifts).is_some_and(matches))?
+        });
+        let (ring, ageing) = aged(&ages.ring, &ages.ageing, self.now_ms);
+        Some(ageing.age_range(&ring, newest, oldest))
+    }
+
+    /// See [`SharedFilter::statistics`].
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        self.filter.to_filter().as_of(self.now_ms.unwrap_or(0)).statistics()
+    }
+}
