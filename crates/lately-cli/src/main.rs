@@ -11,13 +11,12 @@ mod promise;
 mod reader;
 mod records;
 mod sieve;
-mod signals;
 mod state;
 mod stream;
 mod summary;
+mod system;
 mod times;
 mod units;
-mod waiting;
 
 use std::process::ExitCode;
 

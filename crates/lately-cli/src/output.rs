@@ -7,7 +7,7 @@ use std::ops::Range;
 use crate::batch::Batch;
 use crate::failure::Failure;
 use crate::keys::BYTE_ORDER_MARK;
-use crate::waiting;
+use crate::system::{standard_streams, waiting};
 
 /// Which records are written, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +41,6 @@ impl Verdict {
     }
 }
 
-pub(crate) const STANDARD_OUTPUT: &str = "standard output";
-
 pub(crate) struct Output {
     file: File,
     emit: Emit,
@@ -54,7 +52,7 @@ pub(crate) struct Output {
 
 impl Output {
     pub(crate) fn new(emit: Emit) -> Result<Self, Failure> {
-        let file = standard_output().map_err(|error| Failure::writing(STANDARD_OUTPUT, &error))?;
+        let file = standard_streams::output().map_err(|error| Failure::output(&error))?;
         Ok(Self { file, emit, buffer: Vec::new(), run: 0..0 })
     }
 
@@ -109,7 +107,7 @@ impl Output {
             self.buffer = Vec::new();
         }
         self.buffer.clear();
-        written.map_err(|error| Failure::writing(STANDARD_OUTPUT, &error))
+        written.map_err(|error| Failure::output(&error))
     }
 
     pub(crate) fn file(&self) -> &File {
@@ -139,24 +137,6 @@ fn write_all(mut file: &File, mut bytes: &[u8]) -> io::Result<()> {
 
 /// Prints the whole output of a command.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    let written = standard_output().and_then(|output| write_all(&output, text.as_bytes()));
-    written.map_err(|error| Failure::writing(STANDARD_OUTPUT, &error))
-}
-
-/// Prints a message to standard error. If that fails, the message is lost and the run continues.
-pub(crate) fn tell(text: &str) {
-    let _ = writeln!(io::stderr(), "{text}");
-}
-
-/// Returns standard output without the standard library's buffer, which searches for newlines.
-#[cfg(unix)]
-fn standard_output() -> io::Result<File> {
-    use std::os::fd::AsFd as _;
-    io::stdout().as_fd().try_clone_to_owned().map(File::from)
-}
-
-#[cfg(windows)]
-fn standard_output() -> io::Result<File> {
-    use std::os::windows::io::AsHandle as _;
-    io::stdout().as_handle().try_clone_to_owned().map(File::from)
+    let written = standard_streams::output().and_then(|output| write_all(&output, text.as_bytes()));
+    written.map_err(|error| Failure::output(&error))
 }

@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::input::{self, Inputs};
 use crate::keys::{BYTE_ORDER_MARK, Keys};
 use crate::records::{Splitter, append_ends};
-use crate::waiting;
+use crate::system::waiting;
 
 /// What to do with a record without a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -196,7 +196,7 @@ impl Reader {
                     continue;
                 }
                 Err(error) => {
-                    return Err(Failure::reading(&input::name_of(position.path), &error).into());
+                    return Err(Failure::file(&input::name_of(position.path), &error).into());
                 }
             };
             batch.filled += read;

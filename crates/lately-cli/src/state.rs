@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use lately::{Filter, PendingSave, SnapshotError};
 
 use crate::failure::Failure;
-use crate::output;
+use crate::system::standard_streams::tell;
 
 /// How often to check whether the running checkpoint is done.
 const SYNC_POLL: Duration = Duration::from_millis(5);
@@ -160,21 +160,21 @@ pub(crate) fn load(path: &Path) -> Result<Filter, SnapshotError> {
 
 fn finish(pending: PendingSave, output: Option<File>) -> Result<(), Unsaved> {
     if let Some(output) = output {
-        let lost = |error| Unsaved::OutputLost(Failure::writing(output::STANDARD_OUTPUT, &error));
+        let lost = |error| Unsaved::OutputLost(Failure::output(&error));
         output.sync_data().map_err(lost)?;
     }
     pending.finish().map_err(Unsaved::StateFailed)
 }
 
 fn warn(error: &SnapshotError) {
-    output::tell(&format!("lately: a checkpoint failed, the previous one stays: {error}"));
+    tell(&format!("lately: a checkpoint failed, the previous one stays: {error}"));
 }
 
 fn lock_beside(path: &Path) -> Result<File, Failure> {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     let lock_path = PathBuf::from(name);
-    let failed = |error: &io::Error| Failure::reading(&lock_path, error);
+    let failed = |error: &io::Error| Failure::file(&lock_path, error);
     let lock = OpenOptions::new().write(true).create(true).truncate(false).open(&lock_path);
     let lock = lock.map_err(|error| failed(&error))?;
     match lock.try_lock() {

@@ -16,8 +16,8 @@ use crate::output::Output;
 use crate::reader::{Ending, Event, Missing, Reader};
 use crate::records::{CsvSplitter, Splitter};
 use crate::sieve::Sieve;
-use crate::signals;
 use crate::state::StateFile;
+use crate::system::signals;
 use crate::times::TimeUnit;
 
 /// Batches that circulate between the two threads. With two, one thread would wait for the other whenever
@@ -155,7 +155,12 @@ impl Source {
         }
         let splitter = records.splitter();
         let keys = records.keys(time, splitter.terminator())?;
-        signals::forward_to(sender.clone())?;
+        let for_signals = sender.clone();
+        signals::listen(move |signal| {
+            // Sending fails after the end of the input: then the orderly end, with its save, has already begun.
+            let _ = for_signals.send(Event::Stop(signal));
+        })
+        .map_err(|error| Failure::other(format!("cannot install the signal handlers: {error}")))?;
         let ending = Arc::new(Ending::default());
         let reader = Reader {
             inputs,

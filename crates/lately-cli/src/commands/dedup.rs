@@ -16,6 +16,7 @@ use crate::sieve::{Clock, Operation, Sieve};
 use crate::state::StateFile;
 use crate::stream::{RecordArgs, Source, StreamEnd};
 use crate::summary::Summary;
+use crate::system::standard_streams::tell;
 use crate::times::TimeUnit;
 use crate::units;
 
@@ -200,20 +201,18 @@ impl Dedup {
         if let Some(warning) =
             summary.as_ref().and_then(|summary| summary.warning(capacity, overloaded_before))
         {
-            output::tell(&warning);
+            tell(&warning);
         }
         if sieve.counts.records > 0 && sieve.counts.missing == sieve.counts.records {
-            output::tell(
-                "lately: no record had a key (or a time); check --field, --column, --json and --time-field",
-            );
+            tell("lately: no record had a key (or a time); check --field, --column, --json and --time-field");
         }
         if let Some(summary) = summary.as_ref().filter(|_| self.output.stats) {
-            output::tell(summary.text().trim_end());
+            tell(summary.text().trim_end());
         }
         if let Some((path, summary)) = self.output.stats_json.as_ref().zip(summary.as_ref()) {
             let json = serde_json::to_string_pretty(summary)
                 .map_err(|error| Failure::other(format!("{}: {error}", path.display())))?;
-            fs::write(path, json + "\n").map_err(|error| Failure::reading(path, &error))?;
+            fs::write(path, json + "\n").map_err(|error| Failure::file(path, &error))?;
         }
         Ok(())
     }

@@ -52,7 +52,7 @@ impl PlanCommand {
         plans.truncate(self.top);
         if let Some(path) = &self.plot {
             let picture = plot::svg(&promise)?;
-            fs::write(path, picture).map_err(|error| Failure::reading(path, &error))?;
+            fs::write(path, picture).map_err(|error| Failure::file(path, &error))?;
         }
         output::print(&if self.json {
             format!("{:#}\n", self.describe(&plans, shard_window)?)
