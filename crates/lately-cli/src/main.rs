@@ -2,6 +2,7 @@
 
 mod batch;
 mod commands;
+mod csv;
 mod failure;
 mod input;
 mod keys;
@@ -9,13 +10,12 @@ mod output;
 mod progress;
 mod promise;
 mod reader;
-mod records;
+mod reading;
 mod sieve;
 mod state;
 mod stream;
 mod summary;
 mod system;
-mod times;
 mod units;
 
 use std::process::ExitCode;

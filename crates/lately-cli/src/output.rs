@@ -5,8 +5,8 @@ use std::io::{self, Write as _};
 use std::ops::Range;
 
 use crate::batch::Batch;
+use crate::csv::BYTE_ORDER_MARK;
 use crate::failure::Failure;
-use crate::keys::BYTE_ORDER_MARK;
 use crate::system::{standard_streams, waiting};
 
 /// Which records are written, and how.

@@ -15,10 +15,11 @@ use std::sync::mpsc::{Receiver, Sender};
 use lately::HashFunction;
 
 use crate::batch::{Batch, MAX_RECORDS, Unkeyed, UnkeyedKind};
+use crate::csv::BYTE_ORDER_MARK;
 use crate::failure::Failure;
 use crate::input::{self, Inputs};
-use crate::keys::{BYTE_ORDER_MARK, Keys};
-use crate::records::{Splitter, append_ends};
+use crate::keys::Keys;
+use crate::reading::{Splitter, append_ends};
 use crate::system::waiting;
 
 /// What to do with a record without a key.

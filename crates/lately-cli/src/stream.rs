@@ -9,16 +9,16 @@ use indicatif::ProgressBar;
 use lately::HashFunction;
 
 use crate::batch::Batch;
+use crate::csv;
 use crate::failure::Failure;
 use crate::input::Inputs;
-use crate::keys::{CsvColumns, Delimiter, Fields, Format, JsonPaths, Keys};
+use crate::keys::{Columns, Delimiter, Fields, Format, JsonPaths, Keys, TimeUnit};
 use crate::output::Output;
 use crate::reader::{Ending, Event, Missing, Reader};
-use crate::records::{CsvSplitter, Splitter};
+use crate::reading::Splitter;
 use crate::sieve::Sieve;
 use crate::state::StateFile;
 use crate::system::signals;
-use crate::times::TimeUnit;
 
 /// Batches that circulate between the two threads. With two, one thread would wait for the other whenever
 /// their speeds vary.
@@ -69,7 +69,7 @@ impl RecordArgs {
 
     fn splitter(&self) -> Splitter {
         match (self.csv, self.null) {
-            (true, _) => Splitter::Csv(CsvSplitter::new(self.tag_delimiter())),
+            (true, _) => Splitter::Csv(csv::RecordEnds::new(self.tag_delimiter())),
             (_, true) => Splitter::Terminated(0),
             _ => Splitter::Terminated(b'\n'),
         }
@@ -80,7 +80,7 @@ impl RecordArgs {
         let (time_name, time_unit) = (time.map(|(name, _)| name), time.map(|(_, unit)| unit));
         let (format, key_slots) = if self.csv {
             let names = self.column.iter().map(String::as_str).chain(time_name).map(String::from).collect();
-            (Format::Csv(CsvColumns::new(self.tag_delimiter(), names)), self.column.len())
+            (Format::Csv(Columns::new(self.tag_delimiter(), names)), self.column.len())
         } else if !self.json.is_empty() {
             let paths = self.json.iter().map(String::as_str).chain(time_name);
             (Format::Json(JsonPaths::new(paths)), self.json.len())

@@ -9,6 +9,7 @@ use lately::{Filter, PendingSave};
 
 use crate::failure::Failure;
 use crate::input::Inputs;
+use crate::keys::TimeUnit;
 use crate::output::{self, Emit, Output};
 use crate::progress;
 use crate::promise::Promise;
@@ -17,7 +18,6 @@ use crate::state::StateFile;
 use crate::stream::{RecordArgs, Source, StreamEnd};
 use crate::summary::Summary;
 use crate::system::standard_streams::tell;
-use crate::times::TimeUnit;
 use crate::units;
 
 const EXAMPLES: &str = "\

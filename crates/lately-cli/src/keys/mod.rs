@@ -1,19 +1,18 @@
 //! Finds the key of a record, which is the whole record or some values in it, and its time, if requested.
 
-mod csv;
+mod columns;
 mod fields;
 mod json;
+mod times;
 mod values;
+mod wanted;
 
-pub(crate) use csv::CsvColumns;
+pub(crate) use columns::Columns;
 pub(crate) use fields::{Delimiter, Fields};
 pub(crate) use json::JsonPaths;
+pub(crate) use times::TimeUnit;
 
-use crate::times::{self, TimeUnit};
 use values::Values;
-
-/// Some programs begin a UTF-8 file with this mark. It belongs to the file, not to the first column's name.
-pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A record's key and time.
 pub(crate) struct Key<'a> {
@@ -26,7 +25,7 @@ pub(crate) struct Key<'a> {
 #[derive(Debug)]
 pub(crate) enum Format {
     Fields(Fields),
-    Csv(CsvColumns),
+    Csv(Columns),
     Json(JsonPaths),
 }
 
