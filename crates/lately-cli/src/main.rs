@@ -1,22 +1,13 @@
 //! `lately`: passes a stream through without the records seen lately, in fixed memory.
 
-mod batch;
 mod commands;
 mod csv;
+mod deciding;
 mod failure;
-mod input;
 mod keys;
-mod output;
-mod progress;
-mod promise;
-mod reader;
 mod reading;
-mod sieve;
-mod state;
-mod stream;
-mod summary;
 mod system;
-mod units;
+mod writing;
 
 use std::process::ExitCode;
 

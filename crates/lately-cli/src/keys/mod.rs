@@ -3,6 +3,7 @@
 mod columns;
 mod fields;
 mod json;
+mod on_missing;
 mod times;
 mod values;
 mod wanted;
@@ -10,6 +11,7 @@ mod wanted;
 pub(crate) use columns::Columns;
 pub(crate) use fields::{Delimiter, Fields};
 pub(crate) use json::JsonPaths;
+pub(crate) use on_missing::OnMissing;
 pub(crate) use times::TimeUnit;
 
 use values::Values;

@@ -10,9 +10,9 @@ use clap::Args;
 use lately::{Plan, shard_window};
 use serde_json::{Value, json};
 
+use crate::commands::flags::Promise;
 use crate::failure::Failure;
-use crate::output;
-use crate::promise::Promise;
+use crate::writing::print;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -54,7 +54,7 @@ impl PlanCommand {
             let picture = plot::svg(&promise)?;
             fs::write(path, picture).map_err(|error| Failure::file(path, &error))?;
         }
-        output::print(&if self.json {
+        print(&if self.json {
             format!("{:#}\n", self.describe(&plans, shard_window)?)
         } else {
             self.heading(shard_window) + &table::text(&plans)

@@ -48,7 +48,7 @@ impl Inputs {
         self.paths.iter().map(|path| size_of_file(path)).sum()
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Path> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Path> {
         self.paths.iter().map(PathBuf::as_path)
     }
 }
@@ -58,11 +58,11 @@ fn is_standard_input(path: &Path) -> bool {
 }
 
 /// Returns the name of an input in messages.
-pub(crate) fn name_of(path: &Path) -> PathBuf {
+pub(super) fn name_of(path: &Path) -> PathBuf {
     if is_standard_input(path) { "standard input".into() } else { path.to_path_buf() }
 }
 
-pub(crate) fn open(path: &Path) -> Result<File, Failure> {
+pub(super) fn open(path: &Path) -> Result<File, Failure> {
     let file = if is_standard_input(path) { standard_streams::input() } else { File::open(path) };
     file.map_err(|error| Failure::file(&name_of(path), &error))
 }

@@ -52,7 +52,7 @@ impl StateFile {
 
     /// Loads the saved filter; returns `None` if the file does not exist.
     pub(crate) fn load(&self) -> Result<Option<Filter>, Failure> {
-        match load(&self.path) {
+        match load_state(&self.path) {
             Err(SnapshotError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
             loaded => Ok(Some(loaded?)),
         }
@@ -147,7 +147,7 @@ impl Drop for StateFile {
 }
 
 /// Loads a state without taking its lock, for commands that only read.
-pub(crate) fn load(path: &Path) -> Result<Filter, SnapshotError> {
+pub(crate) fn load_state(path: &Path) -> Result<Filter, SnapshotError> {
     Filter::load(path).map_err(|error| match error {
         SnapshotError::Io { .. } => error,
         // The library does not know which file its bytes came from.

@@ -1,4 +1,4 @@
-//! A batch of records on its way from the reader to the sieve.
+//! Records and their keys' hashes, on their way from the reading thread to the main thread and back.
 
 use std::ops::Range;
 
@@ -13,6 +13,8 @@ pub(crate) struct Batch {
     /// The first `filled` bytes are input. The buffer grows only for a record that does not fit.
     pub(crate) buffer: Vec<u8>,
     pub(crate) filled: usize,
+    /// The first bytes, which have been searched for record ends.
+    pub(crate) scanned: usize,
     /// Where each record ends.
     pub(crate) ends: Vec<usize>,
     /// The hashes of the keys, for the records that have one, in order.
@@ -44,6 +46,7 @@ impl Batch {
         Self {
             buffer: vec![0; BLOCK_BYTES],
             filled: 0,
+            scanned: 0,
             ends: Vec::new(),
             hashes: Vec::new(),
             times: Vec::new(),
@@ -57,6 +60,7 @@ impl Batch {
             self.buffer = vec![0; BLOCK_BYTES];
         }
         self.filled = 0;
+        self.scanned = 0;
         self.ends.clear();
         self.hashes.clear();
         self.times.clear();
@@ -71,6 +75,12 @@ impl Batch {
         }
         self.buffer[self.filled..end].copy_from_slice(bytes);
         self.filled = end;
+    }
+
+    /// Appends the bytes after the complete records of another batch to this one, which is empty.
+    pub(crate) fn append_rest_of(&mut self, other: &Self) {
+        self.append(&other.buffer[other.complete()..other.filled]);
+        self.scanned = other.scanned - other.complete();
     }
 
     /// Returns the space for the next read: at least a quarter of a block, and at most one block, however
