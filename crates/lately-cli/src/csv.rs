@@ -1,4 +1,4 @@
-//! CSV and its quotes: where a record ends, and which fields it has.
+//! Parses CSV and its quotes: where a record ends, and which fields it has.
 
 use std::ops::Range;
 

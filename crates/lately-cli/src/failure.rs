@@ -31,7 +31,7 @@ impl Failure {
         Self::Other(message.into())
     }
 
-    /// A file, or what stands for one in messages, could not be read or written.
+    /// A file could not be read or written.
     pub(crate) fn file(path: &Path, error: &io::Error) -> Self {
         Self::Other(format!("{}: {error}", path.display()))
     }

@@ -1,4 +1,4 @@
-//! Queries the filter for the records of a batch, in order.
+//! Decides on the records of a batch, in order: queries the filter for their keys.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,4 +1,4 @@
-//! Finds the key of a record, which is the whole record or some values in it, and its time, if requested.
+//! Makes the key of a record: the whole record, or some values in it. Finds its time, too, if requested.
 
 mod columns;
 mod fields;

@@ -1,4 +1,4 @@
-//! Event times: epoch seconds, epoch milliseconds or RFC 3339, as milliseconds since 1970.
+//! Parses the times of records: epoch seconds, epoch milliseconds or RFC 3339, as milliseconds since 1970.
 
 /// The format of the time field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -1,4 +1,4 @@
-//! The wanted values of a record whose values are counted: fields and columns.
+//! Picks the wanted values of a record by their index. Fields of a line and columns of CSV have one.
 
 /// Indexes of values, from 0, and the slots they go into.
 #[derive(Debug, Default)]
@@ -15,7 +15,7 @@ impl Wanted {
         Self { places }
     }
 
-    /// Calls `set` with the slot and the value of each wanted one. Stops after the last.
+    /// Calls `set` with the slot and the value of each wanted index. Stops after the last one.
     #[inline]
     pub(super) fn take<T>(&self, values: impl Iterator<Item = T>, mut set: impl FnMut(usize, &T)) {
         let mut places = self.places.iter().peekable();

@@ -7,7 +7,7 @@ use crate::csv;
 
 /// Appends the ends of the records from `from` on, until `ends` has at least `most` elements or no end is
 /// left. Searches 64 bytes at a time: records are short, and a separate search for each takes twice as long.
-pub(crate) fn append_ends(terminator: u8, bytes: &[u8], from: usize, most: usize, ends: &mut Vec<usize>) {
+pub(super) fn append_ends(terminator: u8, bytes: &[u8], from: usize, most: usize, ends: &mut Vec<usize>) {
     let (chunks, rest) = bytes[from..].as_chunks::<64>();
     let mut at = from;
     for chunk in chunks {
@@ -55,7 +55,7 @@ impl Splitter {
     /// Returns the end (after the terminator) of the record that continues at `from`, or `None` if the bytes
     /// end first. The next call must continue after these bytes.
     #[inline]
-    pub(crate) fn find_end(&mut self, bytes: &[u8], from: usize) -> Option<usize> {
+    pub(super) fn find_end(&mut self, bytes: &[u8], from: usize) -> Option<usize> {
         match self {
             Self::Terminated(byte) => memchr(*byte, &bytes[from..]).map(|at| from + at + 1),
             Self::Csv(ends) => ends.find(bytes, from),
@@ -63,7 +63,7 @@ impl Splitter {
     }
 
     /// Starts another file. The previous file has ended, and its last record with it.
-    pub(crate) fn restart(&mut self) {
+    pub(super) fn restart(&mut self) {
         if let Self::Csv(ends) = self {
             ends.restart();
         }

@@ -1,4 +1,5 @@
-//! Parses numbers as people write them in flags: `1M`, `1e6`, `10m`, `64MiB`. Exactly, never through floating point.
+//! Parses numbers as people write them in flags: `1M`, `1e6`, `10m`, `64MiB`. The result is exact: no floating
+//! point is used.
 
 use std::time::Duration;
 
