@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use lately::SnapshotError;
 
-use crate::output;
+use crate::system::standard_streams::tell;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
@@ -31,14 +31,16 @@ impl Failure {
         Self::Other(message.into())
     }
 
-    pub(crate) fn reading(path: &Path, error: &io::Error) -> Self {
+    /// A file could not be read or written.
+    pub(crate) fn file(path: &Path, error: &io::Error) -> Self {
         Self::Other(format!("{}: {error}", path.display()))
     }
 
-    pub(crate) fn writing(what: &str, error: &io::Error) -> Self {
+    /// Standard output could not be written.
+    pub(crate) fn output(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::OutputClosed,
-            _ => Self::Other(format!("{what}: {error}")),
+            _ => Self::Other(format!("standard output: {error}")),
         }
     }
 
@@ -49,11 +51,11 @@ impl Failure {
             Self::OutputClosed => ExitCode::SUCCESS,
             Self::Stopped(signal) => ExitCode::from(128_u8.saturating_add(*signal as u8)),
             Self::Usage(_) => {
-                output::tell(&format!("lately: {self}"));
+                tell(&format!("lately: {self}"));
                 ExitCode::from(2)
             }
             Self::Other(_) | Self::Snapshot(_) => {
-                output::tell(&format!("lately: {self}"));
+                tell(&format!("lately: {self}"));
                 ExitCode::FAILURE
             }
         }

@@ -1,23 +1,16 @@
 //! `lately`: passes a stream through without the records seen lately, in fixed memory.
+//!
+//! A record passes through `reading` (bytes to records), `keys`, `deciding` and `writing`. `commands` connects
+//! these rooms.
 
-mod batch;
 mod commands;
+mod csv;
+mod deciding;
 mod failure;
-mod input;
 mod keys;
-mod output;
-mod progress;
-mod promise;
-mod reader;
-mod records;
-mod sieve;
-mod signals;
-mod state;
-mod stream;
-mod summary;
-mod times;
-mod units;
-mod waiting;
+mod reading;
+mod system;
+mod writing;
 
 use std::process::ExitCode;
 

@@ -4,21 +4,29 @@ mod common;
 
 use common::{Directory, answer, complaint, text};
 
+/// A filter in which a mistake is practically impossible.
+const DEDUP: &str = "dedup --window 1000 --fp 1e-9 --layout slices";
+
+/// Runs `dedup` on each (options, input, expected output).
 #[track_caller]
-fn dedup(options: &str, input: &[u8], expected: &[u8]) {
-    let found = answer(&format!("dedup --window 1000 --fp 1e-9 --layout slices {options}"), input);
-    assert_eq!(text(&found), text(expected), "{options}");
+fn dedup(cases: &[(&str, &[u8], &[u8])]) {
+    for (options, input, expected) in cases {
+        let found = answer(&format!("{DEDUP} {options}"), input);
+        assert_eq!(text(&found), text(expected), "{options}: {}", text(input));
+    }
 }
 
 #[test]
 fn lines_are_kept_byte_for_byte() {
-    dedup("", b"", b"");
-    dedup("", b"a\nb\na\nc", b"a\nb\nc");
-    dedup("", b"a\nb\na", b"a\nb\n");
-    dedup("", b"\n\nx\n\n", b"\nx\n");
-    dedup("", b"a\r\nb\r\na\r\nb\n", b"a\r\nb\r\nb\n");
-    dedup("", b" a\na\n a\n", b" a\na\n");
-    dedup("", b"a\0b\na\0c\na\0b\n", b"a\0b\na\0c\n");
+    dedup(&[
+        ("", b"", b""),
+        ("", b"a\nb\na\nc", b"a\nb\nc"),
+        ("", b"a\nb\na", b"a\nb\n"),
+        ("", b"\n\nx\n\n", b"\nx\n"),
+        ("", b"a\r\nb\r\na\r\nb\n", b"a\r\nb\r\nb\n"),
+        ("", b" a\na\n a\n", b" a\na\n"),
+        ("", b"a\0b\na\0c\na\0b\n", b"a\0b\na\0c\n"),
+    ]);
 }
 
 #[test]
@@ -38,42 +46,45 @@ fn binary_input_is_kept_byte_for_byte() {
             .collect()
     };
     let twice = [input.clone(), input].concat();
-    dedup("", &twice, &once);
+    dedup(&[("", &twice, &once)]);
 }
 
 #[test]
 fn records_may_end_with_nul() {
-    dedup("-0", b"a\nb\0c\0a\nb\0d", b"a\nb\0c\0d");
-    dedup("-0 --field 2", b"a x\0b x\0c y\0", b"a x\0c y\0");
+    dedup(&[("-0", b"a\nb\0c\0a\nb\0d", b"a\nb\0c\0d"), ("-0 --field 2", b"a x\0b x\0c y\0", b"a x\0c y\0")]);
 }
 
 #[test]
 fn fields_by_number() {
-    dedup("--field 2 --delimiter ,", b"1,a\n2,b\n3,a,x\n", b"1,a\n2,b\n");
-    dedup("--field 3,1 --delimiter ,", b"a,x,b\na,y,b\nb,x,a\n", b"a,x,b\nb,x,a\n");
-    dedup("--field 2", b"1 \t a  x\n2 a\n", b"1 \t a  x\n");
-    dedup("--field 2 --delimiter \\t", b"1\ta b\n2\ta b\n3\ta\n", b"1\ta b\n3\ta\n");
-    dedup("--field 2 --delimiter ,", b"1,a\r\n2,a\n3,a", b"1,a\r\n");
-    dedup("--field 2 --delimiter ,", b"1,a\n2,a\r", b"1,a\n");
-    dedup("--csv", b"id,v\n1,a\r\n1,a\n1,a\r", b"id,v\n1,a\r\n");
-    // Two values differ from one value with the same bytes.
-    dedup("--field 1,2 --delimiter ,", b"ab,c\na,bc\n,abc\nab,c,\n", b"ab,c\na,bc\n,abc\n");
-    dedup("--field 2 --delimiter ,", b"1,\n2,\n", b"1,\n");
+    dedup(&[
+        ("--field 2 --delimiter ,", b"1,a\n2,b\n3,a,x\n", b"1,a\n2,b\n"),
+        ("--field 3,1 --delimiter ,", b"a,x,b\na,y,b\nb,x,a\n", b"a,x,b\nb,x,a\n"),
+        ("--field 2", b"1 \t a  x\n2 a\n", b"1 \t a  x\n"),
+        ("--field 2 --delimiter \\t", b"1\ta b\n2\ta b\n3\ta\n", b"1\ta b\n3\ta\n"),
+        ("--field 2 --delimiter ,", b"1,a\r\n2,a\n3,a", b"1,a\r\n"),
+        ("--field 2 --delimiter ,", b"1,a\n2,a\r", b"1,a\n"),
+        ("--csv", b"id,v\n1,a\r\n1,a\n1,a\r", b"id,v\n1,a\r\n"),
+        // Two values differ from one value with the same bytes.
+        ("--field 1,2 --delimiter ,", b"ab,c\na,bc\n,abc\nab,c,\n", b"ab,c\na,bc\n,abc\n"),
+        ("--field 2 --delimiter ,", b"1,\n2,\n", b"1,\n"),
+    ]);
 }
 
 #[test]
 fn csv_with_real_quoting() {
     let input = b"id,user,ts\r\n1,\"Lee, Ann\",5\r\n2,\"Lee, Ann\",6\r\n3,\"two\nlines\",5\r\n4,\"say \"\"hi\"\"\",5\r\n5,\"two\nlines\",9\r\n";
     let once = b"id,user,ts\r\n1,\"Lee, Ann\",5\r\n3,\"two\nlines\",5\r\n4,\"say \"\"hi\"\"\",5\r\n";
-    dedup("--csv --column user", input, once);
-    dedup("--csv --column user,ts", input, input);
-    // A value is the same with and without quotes.
-    dedup("--csv --column b", b"a,b\n1,x\n2,\"x\"\n", b"a,b\n1,x\n");
-    dedup("--csv --column b --delimiter ;", b"a;b\n1;x\n2;\"x\"\n3;x,y\n", b"a;b\n1;x\n3;x,y\n");
-    dedup("--csv", b"a,b\n1,x\n1,x\n2,x", b"a,b\n1,x\n2,x");
-    dedup("--csv --column a", b"\xef\xbb\xbfa,b\n1,x\n1,y\n", b"\xef\xbb\xbfa,b\n1,x\n");
-    dedup("--csv --column a", b"a,b", b"a,b");
-    dedup("--csv --column a", b"", b"");
+    dedup(&[
+        ("--csv --column user", input, once),
+        ("--csv --column user,ts", input, input),
+        // A value is the same with and without quotes.
+        ("--csv --column b", b"a,b\n1,x\n2,\"x\"\n", b"a,b\n1,x\n"),
+        ("--csv --column b --delimiter ;", b"a;b\n1;x\n2;\"x\"\n3;x,y\n", b"a;b\n1;x\n3;x,y\n"),
+        ("--csv", b"a,b\n1,x\n1,x\n2,x", b"a,b\n1,x\n2,x"),
+        ("--csv --column a", b"\xef\xbb\xbfa,b\n1,x\n1,y\n", b"\xef\xbb\xbfa,b\n1,x\n"),
+        ("--csv --column a", b"a,b", b"a,b"),
+        ("--csv --column a", b"", b""),
+    ]);
 }
 
 #[test]
@@ -82,7 +93,7 @@ fn csv_headers_pass_once_and_must_agree() {
     let first = directory.file("1.csv", "id,v\n1,a\n2,b");
     let second = directory.file("2.csv", "id,v\n2,c\n3,d\n");
     let other = directory.file("3.csv", "v,id\na,9\n");
-    dedup(&format!("--csv --column id {first} {second}"), b"", b"id,v\n1,a\n2,b\n3,d\n");
+    dedup(&[(&format!("--csv --column id {first} {second}"), b"", b"id,v\n1,a\n2,b\n3,d\n")]);
     let refused = complaint(&format!("dedup --window 10 --csv --column id {first} {other}"), b"", 1);
     assert!(refused.contains("3.csv") && refused.contains("v,id") && refused.contains("id,v"), "{refused}");
     let refused = complaint("dedup --window 10 --csv --column nobody", b"id,v\n1,a\n", 1);
@@ -97,15 +108,16 @@ fn json_by_path() {
  { "user" : { "id" : 2 } }
 {"user":{"id":"\u0032"}}
 "#;
-    dedup("--json user.id", input, b"{\"user\":{\"id\":1},\"x\":1}\n{\"user\":{\"id\":2}}\n");
+    dedup(&[("--json user.id", input, b"{\"user\":{\"id\":1},\"x\":1}\n{\"user\":{\"id\":2}}\n")]);
     let two = b"{\"a\":1,\"b\":2}\n{\"b\":2,\"a\":1}\n{\"a\":12,\"b\":\"\"}\n{\"a\":\"1\",\"b\":3}\n";
     let once = b"{\"a\":1,\"b\":2}\n{\"a\":12,\"b\":\"\"}\n{\"a\":\"1\",\"b\":3}\n";
-    dedup("--json a --json b", two, once);
-    dedup("--json a,b", two, once);
+    dedup(&[("--json a --json b", two, once), ("--json a,b", two, once)]);
     // Some programs begin a file with a byte order mark.
     let marked = "\u{feff}\"k\n1\",v\na,1\na,2\n".as_bytes();
-    dedup("--csv --column v", marked, marked);
-    dedup("--json a", b"\xef\xbb\xbf{\"a\":1}\n{\"a\":1}\n", b"\xef\xbb\xbf{\"a\":1}\n");
+    dedup(&[
+        ("--csv --column v", marked, marked),
+        ("--json a", b"\xef\xbb\xbf{\"a\":1}\n{\"a\":1}\n", b"\xef\xbb\xbf{\"a\":1}\n"),
+    ]);
 }
 
 #[test]
@@ -120,7 +132,7 @@ fn records_without_a_key_pass_are_dropped_or_end_the_run() {
         ),
     ];
     for (options, input, missing) in cases {
-        let line = format!("dedup --window 1000 --fp 1e-9 --layout slices {options}");
+        let line = format!("{DEDUP} {options}");
         let passed = answer(&line, input);
         let dropped = answer(&format!("{line} --missing drop"), input);
         assert!(passed.len() > dropped.len(), "{options}");

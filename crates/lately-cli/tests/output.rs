@@ -79,13 +79,19 @@ fn a_closed_pipe_ends_the_run_quietly_and_does_not_save_unwritten_records() {
     assert!(!directory.path("state").exists());
 }
 
+/// Saves a state with one record. Returns its directory, the command line with `--state`, and the saved bytes.
+fn saved_state(name: &str, command: &str) -> (Directory, String, Vec<u8>) {
+    let directory = Directory::new(name);
+    let line = format!("{command} --state {}", directory.name("state"));
+    answer(&line, b"saved\n");
+    let bytes = fs::read(directory.path("state")).unwrap();
+    (directory, line, bytes)
+}
+
 #[test]
 fn a_full_disk_is_reported_and_the_saved_state_stays() {
-    let directory = Directory::new("full");
-    let state = directory.name("state");
-    let line = format!("dedup --window 1000 --state {state}");
-    answer(&line, b"saved\n");
-    let before = fs::read(&state).unwrap();
+    let (directory, line, before) = saved_state("full", "dedup --window 1000");
+    let state = directory.path("state");
     let full = || Stdio::from(OpenOptions::new().write(true).open("/dev/full").unwrap());
     let input = directory.file("input", "saved\nlost\n");
     let output = lately(words(&format!("{line} {input}"))).stdout(full()).output().unwrap();
@@ -144,11 +150,7 @@ fn an_input_that_is_the_output_is_refused() {
 
 #[test]
 fn a_state_that_does_not_fit_on_disk_is_reported_and_the_saved_one_stays() {
-    let directory = Directory::new("limit");
-    let state = directory.name("state");
-    let line = format!("dedup --window 100k --state {state}");
-    answer(&line, b"saved\n");
-    let before = fs::read(&state).unwrap();
+    let (directory, line, before) = saved_state("limit", "dedup --window 100k");
     // A limit on the file size, with its signal ignored, acts like a disk that is full after 4 KiB.
     let script =
         format!("trap '' XFSZ; ulimit -f 8; exec {} {line} --checkpoint 1ms", env!("CARGO_BIN_EXE_lately"));
@@ -164,7 +166,7 @@ fn a_state_that_does_not_fit_on_disk_is_reported_and_the_saved_one_stays() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("state: File too large"), "{}", text(&output.stderr));
-    assert_eq!(fs::read(&state).unwrap(), before);
+    assert_eq!(fs::read(directory.path("state")).unwrap(), before);
     assert_eq!(directory.entries(), ["state", "state.lock"], "nothing is left beside it");
 }
 

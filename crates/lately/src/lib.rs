@@ -82,7 +82,6 @@ mod hash;
 mod item;
 mod layout;
 mod limits;
-#[cfg(feature = "serde")]
 mod milliseconds;
 pub mod model;
 mod names;

@@ -1,29 +1,43 @@
-//! Spans of time in serde formats: whole milliseconds.
+//! Spans of time in whole milliseconds.
 
 use core::time::Duration;
 
-use serde::de::{Deserialize, Deserializer};
-use serde::ser::{Serialize, Serializer};
-
-use crate::window::milliseconds;
-
-pub(crate) fn serialize<S: Serializer>(span: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-    milliseconds(*span).serialize(serializer)
+/// Spans that a filter has are always shorter than 2^64 milliseconds.
+pub(crate) fn of(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
-pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    u64::deserialize(deserializer).map(Duration::from_millis)
+/// Spans in serde formats.
+#[cfg(feature = "serde")]
+pub(crate) mod serialized {
+    use core::time::Duration;
+
+    use serde::de::{Deserialize, Deserializer};
+    use serde::ser::{Serialize, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(span: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        super::of(*span).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        u64::deserialize(deserializer).map(Duration::from_millis)
+    }
 }
 
 /// A span that may be missing.
+#[cfg(feature = "serde")]
+#[allow(clippy::ref_option)] // serde passes the field as it is
 pub(crate) mod option {
-    use super::{Deserialize, Deserializer, Duration, Serialize, Serializer, milliseconds};
+    use core::time::Duration;
+
+    use serde::de::{Deserialize, Deserializer};
+    use serde::ser::{Serialize, Serializer};
 
     pub(crate) fn serialize<S: Serializer>(
         span: &Option<Duration>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        span.map(milliseconds).serialize(serializer)
+        span.map(super::of).serialize(serializer)
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
@@ -34,16 +48,20 @@ pub(crate) mod option {
 }
 
 /// A range of spans that may be missing.
+#[cfg(feature = "serde")]
+#[allow(clippy::ref_option)] // serde passes the field as it is
 pub(crate) mod range {
     use core::ops::RangeInclusive;
+    use core::time::Duration;
 
-    use super::{Deserialize, Deserializer, Duration, Serialize, Serializer, milliseconds};
+    use serde::de::{Deserialize, Deserializer};
+    use serde::ser::{Serialize, Serializer};
 
     pub(crate) fn serialize<S: Serializer>(
         range: &Option<RangeInclusive<Duration>>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        let range = range.as_ref().map(|range| milliseconds(*range.start())..=milliseconds(*range.end()));
+        let range = range.as_ref().map(|range| super::of(*range.start())..=super::of(*range.end()));
         range.serialize(serializer)
     }
 

@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use crate::milliseconds;
 use crate::names::names;
 
 /// The requested window.
@@ -18,7 +19,7 @@ pub enum Window {
     /// All inserts of the last `span` of the caller's clock.
     Time {
         /// The span, in whole milliseconds.
-        #[cfg_attr(feature = "serde", serde(rename = "span_ms", with = "crate::milliseconds"))]
+        #[cfg_attr(feature = "serde", serde(rename = "span_ms", with = "crate::milliseconds::serialized"))]
         span: Duration,
         /// The most inserts expected in one span.
         capacity: u64,
@@ -40,7 +41,7 @@ impl Window {
     pub(crate) fn span_ms(&self) -> u64 {
         match *self {
             Self::Count { .. } => 0,
-            Self::Time { span, .. } => milliseconds(span),
+            Self::Time { span, .. } => milliseconds::of(span),
         }
     }
 
@@ -75,8 +76,3 @@ pub enum Overload {
 }
 
 names!(Overload, "overload policy": KeepWindow = "keep_window", KeepRate = "keep_rate");
-
-/// A span in whole milliseconds. Spans that a filter has are always shorter than 2^64 milliseconds.
-pub(crate) fn milliseconds(span: Duration) -> u64 {
-    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
-}

@@ -1,11 +1,10 @@
 //! `lately completions`: prints completions for a shell.
 
-use clap::{Args, CommandFactory as _};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
-use super::Lately;
 use crate::failure::Failure;
-use crate::output;
+use crate::writing::print;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,9 +20,10 @@ pub(crate) struct Completions {
 }
 
 impl Completions {
-    pub(crate) fn run(&self) -> Result<(), Failure> {
+    /// `lately` is the whole command line.
+    pub(crate) fn run(&self, mut lately: Command) -> Result<(), Failure> {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Lately::command(), "lately", &mut script);
-        output::print(&String::from_utf8_lossy(&script))
+        clap_complete::generate(self.shell, &mut lately, "lately", &mut script);
+        print(&String::from_utf8_lossy(&script))
     }
 }

@@ -4,13 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::flags::RecordFlags;
+use super::stream;
+use crate::deciding::{Clock, Refresh, Sieve};
 use crate::failure::Failure;
-use crate::input::Inputs;
-use crate::output::{Emit, Output};
-use crate::progress;
-use crate::sieve::{Clock, Operation, Sieve};
-use crate::state;
-use crate::stream::{RecordArgs, Source, StreamEnd};
+use crate::reading::{InputEnd, Inputs};
+use crate::writing::{Emit, Output, load_state};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,23 +30,21 @@ pub(crate) struct Contains {
     #[arg(long, value_name = "FILE")]
     state: PathBuf,
     #[command(flatten)]
-    records: RecordArgs,
+    records: RecordFlags,
 }
 
 impl Contains {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let filter = state::load(&self.state)?;
+        let filter = load_state(&self.state)?;
         let inputs = Inputs::new(&[])?;
-        let mut output = Output::new(Emit::Tagged(self.records.tag_delimiter()))?;
+        let mut output = Output::open(Emit::Tagged, self.records.tag_delimiter())?;
         inputs.check_output(output.file())?;
-        let progress = progress::bar(inputs.total_bytes(), true);
-        let source = Source::start(inputs, &self.records, None, filter.hash_function())?;
-        let mut sieve = Sieve::new(filter, Operation::Look, Clock::None, self.records.missing);
-        let ended = source.run(&mut sieve, &mut output, None, &progress);
-        progress.finish_and_clear();
-        ended.map_err(|end| match end {
-            StreamEnd::OutputFailed(failure) | StreamEnd::InputFailed(failure) => failure,
-            StreamEnd::Stopped(signal) => Failure::Stopped(signal),
-        })
+        let finder = self.records.finder(None, filter.hash_function())?;
+        let mut sieve = Sieve::new(filter, Refresh::Never, Clock::None, self.records.missing);
+        match stream::run(inputs, finder, &mut sieve, &mut output, None)? {
+            InputEnd::Complete => Ok(()),
+            InputEnd::Failed(failure) => Err(failure),
+            InputEnd::Stopped(signal) => Err(Failure::Stopped(signal)),
+        }
     }
 }

@@ -1,17 +1,15 @@
 //! `lately inspect`: shows the content of a state.
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
 use lately::{AgeRange, Filter, HashFunction};
 use serde_json::{Value, json};
 
+use super::flags::describe_window;
+use super::human::{Listing, human_bytes, human_span};
 use crate::failure::Failure;
-use crate::output;
-use crate::promise::describe_window;
-use crate::state;
-use crate::units::{human_bytes, human_span};
+use crate::writing::{load_state, print};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,12 +29,8 @@ pub(crate) struct Inspect {
 
 impl Inspect {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let filter = state::load(&self.file)?;
-        if self.json {
-            output::print(&format!("{:#}\n", describe(&filter)))
-        } else {
-            output::print(&text(&filter))
-        }
+        let filter = load_state(&self.file)?;
+        if self.json { print(&format!("{:#}\n", describe(&filter))) } else { print(&text(&filter)) }
     }
 }
 
@@ -62,34 +56,36 @@ fn describe(filter: &Filter) -> Value {
 
 fn text(filter: &Filter) -> String {
     let (plan, statistics) = (filter.plan(), filter.statistics());
-    let mut text = String::new();
-    let mut line = |name: &str, value: String| {
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "{}", format!("{name:<15} {value}").trim_end());
-    };
-    line("promise", format!("never forgets {}", describe_window(&plan.window)));
-    line("", format!("mistakes at most {:.3e} of new records for repeats", plan.false_positive_rate));
-    line("", format!("still reports older records, on average at most {:.3} of a window", plan.npws));
+    let mut listing = Listing::new(15);
+    listing.line("promise", format!("never forgets {}", describe_window(&plan.window)));
+    listing.line("", format!("mistakes at most {:.3e} of new records for repeats", plan.false_positive_rate));
+    listing.line("", format!("still reports older records, on average at most {:.3} of a window", plan.npws));
     let span = filter.guaranteed_span().map(|span| format!(", {}", human_span(span.as_millis() as u64)));
-    line("guaranteed now", format!("{} records{}", filter.guaranteed_window(), span.unwrap_or_default()));
-    line("shape", plan.shape.to_string());
-    line("hash", hash_name(filter).into());
-    line("memory", format!("{} bytes ({})", plan.memory_bytes, human_bytes(plan.memory_bytes)));
-    line("inserts", format!("{} in {} generations", statistics.inserts, statistics.generation + 1));
-    line("estimated now", format!("{:.3e} false positive rate", statistics.estimated_false_positive_rate));
-    line("", format!("{:.0} distinct records in the window", statistics.estimated_distinct_items));
+    listing.line(
+        "guaranteed now",
+        format!("{} records{}", filter.guaranteed_window(), span.unwrap_or_default()),
+    );
+    listing.line("shape", plan.shape);
+    listing.line("hash", hash_name(filter));
+    listing.line("memory", format!("{} bytes ({})", plan.memory_bytes, human_bytes(plan.memory_bytes)));
+    listing.line("inserts", format!("{} in {} generations", statistics.inserts, statistics.generation + 1));
+    listing.line(
+        "estimated now",
+        format!("{:.3e} false positive rate", statistics.estimated_false_positive_rate),
+    );
+    listing.line("", format!("{:.0} distinct records in the window", statistics.estimated_distinct_items));
     if let Some(latest) = statistics.latest_ms {
-        line("latest time", format!("{latest} ms since 1970"));
-        line("backward steps", statistics.backward_steps.to_string());
-        line("overloaded", format!("{} generations", statistics.overloaded_generations));
+        listing.line("latest time", format!("{latest} ms since 1970"));
+        listing.line("backward steps", statistics.backward_steps);
+        listing.line("overloaded", format!("{} generations", statistics.overloaded_generations));
     }
-    line("", String::new());
-    line("segment", "fill, newest first".into());
+    listing.line("", "");
+    listing.line("segment", "fill, newest first");
     for (age, (fill, items)) in statistics.fill_by_age.iter().zip(&statistics.items_by_age).enumerate() {
         let held = if *fill > 0.0 { describe_ages(items) } else { "empty".into() };
-        line(&format!("{age:>7}"), format!("{} {:5.1}%  {held}", bar(*fill), fill * 100.0));
+        listing.line(&format!("{age:>7}"), format!("{} {:5.1}%  {held}", bar(*fill), fill * 100.0));
     }
-    text
+    listing.into_text()
 }
 
 /// Draws a bar of 30 characters, in steps of half a character.

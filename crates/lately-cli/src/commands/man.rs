@@ -1,11 +1,10 @@
 //! `lately man`: prints manual pages in the format of `man`.
 
-use clap::{Args, CommandFactory as _};
+use clap::{Args, Command};
 use clap_mangen::Man as Page;
 
-use super::Lately;
 use crate::failure::Failure;
-use crate::output;
+use crate::writing::print;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,14 +20,14 @@ pub(crate) struct Man {
 }
 
 impl Man {
-    pub(crate) fn run(&self) -> Result<(), Failure> {
-        let mut lately = Lately::command();
+    /// `lately` is the whole command line.
+    pub(crate) fn run(&self, mut lately: Command) -> Result<(), Failure> {
         // Gives the commands their full names.
         lately.build();
         let command = match &self.command {
             None => lately,
             Some(name) => lately.find_subcommand(name).cloned().ok_or_else(|| {
-                let names: Vec<_> = lately.get_subcommands().map(clap::Command::get_name).collect();
+                let names: Vec<_> = lately.get_subcommands().map(Command::get_name).collect();
                 Failure::Usage(format!("there is no command `{name}`; the commands are {}", names.join(", ")))
             })?,
         };
@@ -36,6 +35,6 @@ impl Man {
         let rendered = Page::new(command).render(&mut page);
         rendered.map_err(|error| Failure::other(format!("cannot generate the manual page: {error}")))?;
         // The generator does not know that the text after the help is the examples.
-        output::print(&String::from_utf8_lossy(&page).replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n"))
+        print(&String::from_utf8_lossy(&page).replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n"))
     }
 }

@@ -1,14 +1,13 @@
 //! `lately metrics`: prints a model's predictions for a shape.
 
-use std::fmt::Write as _;
-
 use clap::{Args, ValueEnum};
 use lately::model::{self, Model};
 use lately::{Filter, Segment, Shape};
 use serde_json::Value;
 
+use super::human::Listing;
 use crate::failure::Failure;
-use crate::output;
+use crate::writing::print;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -80,24 +79,20 @@ impl Metrics {
         if let (Value::Object(members), Segment::Slices { .. }) = (&mut json, segment) {
             members.remove("relative_capacity");
         }
-        if self.json { output::print(&format!("{json}\n")) } else { output::print(&text(&shape, &json)) }
+        if self.json { print(&format!("{json}\n")) } else { print(&text(&shape, &json)) }
     }
 }
 
 /// Formats the same object with one line per number.
 fn text(shape: &Shape, json: &Value) -> String {
-    let mut text = format!("{shape}\n");
-    let mut line = |name: &str, value: &Value| {
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "{name:<24} {value}");
-    };
+    let mut listing = Listing::new(24);
     for (name, value) in json.as_object().into_iter().flatten() {
         match value {
             Value::Object(members) => {
-                members.iter().for_each(|(member, value)| line(&format!("{name} {member}"), value));
+                members.iter().for_each(|(member, value)| listing.line(&format!("{name} {member}"), value));
             }
-            value => line(name, value),
+            value => listing.line(name, value),
         }
     }
-    text
+    format!("{shape}\n{}", listing.into_text())
 }

@@ -1,14 +1,17 @@
-//! The commands, one file each.
+//! The commands, one file or directory each; `flags`, `human` and `stream` serve several of them.
 
 mod completions;
 mod contains;
 mod dedup;
+mod flags;
+mod human;
 mod inspect;
 mod man;
 mod metrics;
 mod plan;
+mod stream;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::failure::Failure;
 
@@ -39,8 +42,8 @@ impl Lately {
             Command::Inspect(command) => command.run(),
             Command::Plan(command) => command.run(),
             Command::Metrics(command) => command.run(),
-            Command::Completions(command) => command.run(),
-            Command::Man(command) => command.run(),
+            Command::Completions(command) => command.run(Self::command()),
+            Command::Man(command) => command.run(Self::command()),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use memchr::memchr;
 
 use super::values::Values;
+use super::wanted::Wanted;
 
 /// The separator of fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,35 +20,20 @@ pub(crate) enum Delimiter {
 #[derive(Debug)]
 pub(crate) struct Fields {
     delimiter: Delimiter,
-    /// (index from 0, slot), sorted by index.
-    wanted: Vec<(usize, usize)>,
+    wanted: Wanted,
 }
 
 impl Fields {
     /// `numbers` count from 1; the n-th of them goes into slot n.
     pub(crate) fn new(delimiter: Delimiter, numbers: impl IntoIterator<Item = usize>) -> Self {
-        let mut wanted: Vec<_> =
-            numbers.into_iter().enumerate().map(|(slot, number)| (number - 1, slot)).collect();
-        wanted.sort_unstable();
-        Self { delimiter, wanted }
+        Self { delimiter, wanted: Wanted::new(numbers.into_iter().map(|number| number - 1)) }
     }
 
     pub(super) fn find(&self, text: &[u8], values: &mut Values) {
+        let set = |slot, range: &Range<usize>| values.set(slot, range.clone());
         match self.delimiter {
-            Delimiter::Byte(byte) => self.take(separated(text, byte), values),
-            Delimiter::Blanks => self.take(words(text), values),
-        }
-    }
-
-    fn take(&self, fields: impl Iterator<Item = Range<usize>>, values: &mut Values) {
-        let mut wanted = self.wanted.iter().peekable();
-        for (index, range) in fields.enumerate() {
-            while let Some((_, slot)) = wanted.next_if(|(number, _)| *number == index) {
-                values.set(*slot, range.clone());
-            }
-            if wanted.peek().is_none() {
-                return;
-            }
+            Delimiter::Byte(byte) => self.wanted.take(separated(text, byte), set),
+            Delimiter::Blanks => self.wanted.take(words(text), set),
         }
     }
 }
@@ -78,11 +64,8 @@ mod tests {
     use super::*;
 
     fn values(delimiter: Delimiter, numbers: &[usize], text: &str) -> Vec<Option<String>> {
-        let mut values = Values::new(numbers.len());
-        Fields::new(delimiter, numbers.iter().copied()).find(text.as_bytes(), &mut values);
-        let value =
-            |slot| values.get(text.as_bytes(), slot).map(|value| String::from_utf8_lossy(value).into());
-        (0..numbers.len()).map(value).collect()
+        let fields = Fields::new(delimiter, numbers.iter().copied());
+        Values::texts(numbers.len(), text, |record, values| fields.find(record, values))
     }
 
     #[test]

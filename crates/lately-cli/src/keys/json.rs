@@ -7,8 +7,8 @@ use serde::Deserialize as _;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::BYTE_ORDER_MARK;
 use super::values::Values;
+use crate::csv::BYTE_ORDER_MARK;
 
 /// The wanted paths and their slots.
 #[derive(Debug, Default)]
@@ -192,11 +192,8 @@ mod tests {
     use super::*;
 
     fn values(paths: &[&str], text: &str) -> Vec<Option<String>> {
-        let mut values = Values::new(paths.len());
-        JsonPaths::new(paths.iter().copied()).find(text.as_bytes(), &mut values);
-        let value =
-            |slot| values.get(text.as_bytes(), slot).map(|value| String::from_utf8_lossy(value).into());
-        (0..paths.len()).map(value).collect()
+        let wanted = JsonPaths::new(paths.iter().copied());
+        Values::texts(paths.len(), text, |record, values| wanted.find(record, values))
     }
 
     #[test]

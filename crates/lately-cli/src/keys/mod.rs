@@ -1,19 +1,20 @@
-//! Finds the key of a record, which is the whole record or some values in it, and its time, if requested.
+//! Makes the key of a record: the whole record, or some values in it. Finds its time, too, if requested.
 
-mod csv;
+mod columns;
 mod fields;
 mod json;
+mod on_missing;
+mod times;
 mod values;
+mod wanted;
 
-pub(crate) use csv::CsvColumns;
+pub(crate) use columns::Columns;
 pub(crate) use fields::{Delimiter, Fields};
 pub(crate) use json::JsonPaths;
+pub(crate) use on_missing::OnMissing;
+pub(crate) use times::TimeUnit;
 
-use crate::times::{self, TimeUnit};
 use values::Values;
-
-/// Some programs begin a UTF-8 file with this mark. It belongs to the file, not to the first column's name.
-pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A record's key and time.
 pub(crate) struct Key<'a> {
@@ -26,7 +27,7 @@ pub(crate) struct Key<'a> {
 #[derive(Debug)]
 pub(crate) enum Format {
     Fields(Fields),
-    Csv(CsvColumns),
+    Csv(Columns),
     Json(JsonPaths),
 }
 

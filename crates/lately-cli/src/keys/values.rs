@@ -47,4 +47,14 @@ impl Values {
             Place::Resolved(range) => self.resolved.get(range),
         }
     }
+
+    /// Returns the values that `find` sets for a record.
+    #[cfg(test)]
+    pub(super) fn texts(slots: usize, record: &str, find: impl Fn(&[u8], &mut Self)) -> Vec<Option<String>> {
+        let record = record.as_bytes();
+        let mut values = Self::new(slots);
+        find(record, &mut values);
+        let text = |slot| values.get(record, slot).map(|value| String::from_utf8_lossy(value).into());
+        (0..slots).map(text).collect()
+    }
 }

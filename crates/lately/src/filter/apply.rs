@@ -159,6 +159,7 @@ impl<O: Operation, H: Hashes> Work for Many<'_, &mut Filter, O, H> {
     type Output = ();
 
     #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // `seen` is empty if there are no answers
     fn call<K: Kernel>(self, kernel: K) {
         let Self { filter: Filter { memory, ring, ageing, .. }, operation, hashes, seen } = self;
         whichever!(Memory: memory, layout => {
@@ -185,9 +186,9 @@ impl<H: Hashes> Work for Many<'_, &Filter, Contains, H> {
         whichever!(Memory: memory, layout => {
             let layout = layout.query();
             let mut upcoming = Upcoming::new(kernel, hashes, &layout, ring);
-            for i in 0..upcoming.len {
+            for (i, seen) in seen.iter_mut().enumerate() {
                 let item = upcoming.next(i, kernel, &layout, ring);
-                seen[i] = layout.contains(kernel, item, ring);
+                *seen = layout.contains(kernel, item, ring);
             }
         });
     }

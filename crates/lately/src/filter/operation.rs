@@ -1,5 +1,6 @@
 //! The four operations on an item, for a filter of one's own and for one that threads share, for one item and for
 //! many.
+#![cfg_attr(not(feature = "std"), allow(dead_code))] // only shared filters use all of it
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
 use core::iter::FusedIterator;

@@ -10,9 +10,9 @@ use clap::Args;
 use lately::{Plan, shard_window};
 use serde_json::{Value, json};
 
+use crate::commands::flags::Promise;
 use crate::failure::Failure;
-use crate::output;
-use crate::promise::Promise;
+use crate::writing::print;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -52,9 +52,9 @@ impl PlanCommand {
         plans.truncate(self.top);
         if let Some(path) = &self.plot {
             let picture = plot::svg(&promise)?;
-            fs::write(path, picture).map_err(|error| Failure::reading(path, &error))?;
+            fs::write(path, picture).map_err(|error| Failure::file(path, &error))?;
         }
-        output::print(&if self.json {
+        print(&if self.json {
             format!("{:#}\n", self.describe(&plans, shard_window)?)
         } else {
             self.heading(shard_window) + &table::text(&plans)

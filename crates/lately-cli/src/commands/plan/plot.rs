@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use crate::commands::flags::{LayoutName, PreferName, Promise, describe_window};
 use crate::failure::Failure;
-use crate::promise::{LayoutName, PreferName, Promise, describe_window};
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 440.0;

@@ -2,7 +2,7 @@
 
 use lately::{Plan, Segment};
 
-use crate::units::human_bytes;
+use crate::commands::human::human_bytes;
 
 const HEADINGS: [&str; 9] =
     ["layout", "shape", "bits/item", "memory", "rate", "NPWS", "per insert", "per hit", "per miss"];

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
+use crate::system::{identity, standard_streams};
 
 /// The inputs, in order.
 #[derive(Clone, Debug)]
@@ -19,7 +20,7 @@ impl Inputs {
     /// Without files, the input is standard input. Fails at once if a file is missing or is a directory.
     pub(crate) fn new(files: &[PathBuf]) -> Result<Self, Failure> {
         for path in files.iter().filter(|path| !is_standard_input(path)) {
-            let metadata = fs::metadata(path).map_err(|error| Failure::reading(path, &error))?;
+            let metadata = fs::metadata(path).map_err(|error| Failure::file(path, &error))?;
             if metadata.is_dir() {
                 return Err(Failure::other(format!("{}: is a directory; name files", path.display())));
             }
@@ -30,8 +31,9 @@ impl Inputs {
 
     /// Fails if the output is also an input: the run would read its own output forever.
     pub(crate) fn check_output(&self, output: &File) -> Result<(), Failure> {
-        let Some(output) = identity(output.metadata()) else { return Ok(()) };
-        let is_output = |path: &&PathBuf| identity(metadata_of(path)).is_some_and(|input| input == output);
+        let identity_of = |metadata: io::Result<fs::Metadata>| identity::of(&metadata.ok()?);
+        let Some(output) = identity_of(output.metadata()) else { return Ok(()) };
+        let is_output = |path: &&PathBuf| identity_of(metadata_of(path)) == Some(output);
         match self.paths.iter().find(is_output) {
             None => Ok(()),
             Some(path) => Err(Failure::other(format!(
@@ -46,7 +48,7 @@ impl Inputs {
         self.paths.iter().map(|path| size_of_file(path)).sum()
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Path> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Path> {
         self.paths.iter().map(PathBuf::as_path)
     }
 }
@@ -56,44 +58,19 @@ fn is_standard_input(path: &Path) -> bool {
 }
 
 /// Returns the name of an input in messages.
-pub(crate) fn name_of(path: &Path) -> PathBuf {
+pub(super) fn name_of(path: &Path) -> PathBuf {
     if is_standard_input(path) { "standard input".into() } else { path.to_path_buf() }
 }
 
-pub(crate) fn open(path: &Path) -> Result<File, Failure> {
-    let file = if is_standard_input(path) { standard_input() } else { File::open(path) };
-    file.map_err(|error| Failure::reading(&name_of(path), &error))
+pub(super) fn open(path: &Path) -> Result<File, Failure> {
+    let file = if is_standard_input(path) { standard_streams::input() } else { File::open(path) };
+    file.map_err(|error| Failure::file(&name_of(path), &error))
 }
 
 fn metadata_of(path: &Path) -> io::Result<fs::Metadata> {
-    if is_standard_input(path) { standard_input()?.metadata() } else { fs::metadata(path) }
+    if is_standard_input(path) { standard_streams::input()?.metadata() } else { fs::metadata(path) }
 }
 
 fn size_of_file(path: &Path) -> Option<u64> {
     metadata_of(path).ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len())
-}
-
-/// Identifies a file, whatever its path.
-#[cfg(unix)]
-fn identity(metadata: io::Result<fs::Metadata>) -> Option<(u64, u64)> {
-    use std::os::unix::fs::MetadataExt as _;
-    metadata.ok().filter(fs::Metadata::is_file).map(|metadata| (metadata.dev(), metadata.ino()))
-}
-
-#[cfg(not(unix))]
-fn identity(_: io::Result<fs::Metadata>) -> Option<(u64, u64)> {
-    None
-}
-
-/// Returns standard input without the standard library's buffer, which is smaller than ours.
-#[cfg(unix)]
-fn standard_input() -> io::Result<File> {
-    use std::os::fd::AsFd as _;
-    io::stdin().as_fd().try_clone_to_owned().map(File::from)
-}
-
-#[cfg(windows)]
-fn standard_input() -> io::Result<File> {
-    use std::os::windows::io::AsHandle as _;
-    io::stdin().as_handle().try_clone_to_owned().map(File::from)
 }

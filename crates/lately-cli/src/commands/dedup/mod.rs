@@ -1,23 +1,23 @@
 //! `lately dedup`: passes a stream through without the records seen lately.
 
+mod summary;
+
 use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use lately::{Filter, PendingSave};
 
+use super::flags::{Promise, RecordFlags, units};
+use super::stream;
+use crate::deciding::{Clock, Refresh, Sieve};
 use crate::failure::Failure;
-use crate::input::Inputs;
-use crate::output::{self, Emit, Output};
-use crate::progress;
-use crate::promise::Promise;
-use crate::sieve::{Clock, Operation, Sieve};
-use crate::state::StateFile;
-use crate::stream::{RecordArgs, Source, StreamEnd};
-use crate::summary::Summary;
-use crate::times::TimeUnit;
-use crate::units;
+use crate::keys::TimeUnit;
+use crate::reading::{InputEnd, Inputs};
+use crate::system::standard_streams::tell;
+use crate::writing::{Emit, Output, StateFile, print};
+use summary::{Summary, counts_text};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -42,21 +42,21 @@ pub(crate) struct Dedup {
     #[command(flatten)]
     promise: Promise,
     #[command(flatten)]
-    time: TimeArgs,
+    time: TimeFlags,
     /// Which sightings renew a record's place in the window
     #[arg(long, value_name = "WHEN", default_value = "every", help_heading = "Window")]
     refresh: Refresh,
     #[command(flatten)]
-    records: RecordArgs,
+    records: RecordFlags,
     #[command(flatten)]
-    output: OutputArgs,
+    output: OutputFlags,
     #[command(flatten)]
-    state: StateArgs,
+    state: StateFlags,
 }
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Window")]
-struct TimeArgs {
+struct TimeFlags {
     /// Take the time from the record, not from the clock: a field number, or with --csv a column, with --json
     /// a path
     #[arg(long, value_name = "FIELD", requires = "within", conflicts_with = "window")]
@@ -66,20 +66,12 @@ struct TimeArgs {
     time_unit: TimeUnit,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Refresh {
-    /// Every sighting: a record passes again after it has been absent for the window
-    Every,
-    /// Only the first: a record passes about once per window
-    First,
-}
-
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
-struct OutputArgs {
+struct OutputFlags {
     /// Which records to write
     #[arg(long, value_name = "WHAT", default_value = "unique")]
-    emit: EmitName,
+    emit: Emit,
     /// Print only the counts of records
     #[arg(long, conflicts_with = "emit")]
     count: bool,
@@ -91,19 +83,9 @@ struct OutputArgs {
     stats_json: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum EmitName {
-    /// Records not seen lately
-    Unique,
-    /// Records seen lately
-    Duplicates,
-    /// All records, each after a column that says new, seen or missing
-    Tagged,
-}
-
 #[derive(Args, Debug)]
 #[command(next_help_heading = "State")]
-struct StateArgs {
+struct StateFlags {
     /// Continue from FILE if it exists; save to it at the end, on SIGINT and SIGTERM, and at checkpoints
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
@@ -133,34 +115,26 @@ impl Dedup {
             (None, true) => Clock::Arrival,
             (None, false) => Clock::None,
         };
-        let operation = match self.refresh {
-            Refresh::Every => Operation::CheckAndInsert,
-            Refresh::First => Operation::CheckOrInsert,
-        };
-        let mut output = Output::new(self.emit())?;
+        let emit = if self.output.count { Emit::Nothing } else { self.output.emit };
+        let mut output = Output::open(emit, self.records.tag_delimiter())?;
         inputs.check_output(output.file())?;
-        let progress = progress::bar(inputs.total_bytes(), !self.output.count);
         let started = Instant::now();
-        let source = Source::start(inputs, &self.records, time_field, filter.hash_function())?;
-        let mut sieve = Sieve::new(filter, operation, clock, self.records.missing);
-        let ended = source.run(&mut sieve, &mut output, state.as_mut(), &progress);
-        progress.finish_and_clear();
+        let finder = self.records.finder(time_field, filter.hash_function())?;
+        let mut sieve = Sieve::new(filter, self.refresh, clock, self.records.missing);
+        // After a failure the filter contains records that were not written: it must not be saved.
+        let end = stream::run(inputs, finder, &mut sieve, &mut output, state.as_mut())?;
 
-        if let Err(StreamEnd::OutputFailed(failure)) = ended {
-            // The filter contains records that were not written: it must not be saved.
-            return Err(failure);
-        }
-        let counted = if self.output.count { output::print(&sieve.counts.text()) } else { Ok(()) };
+        let counted = if self.output.count { print(&counts_text(&sieve.counts)) } else { Ok(()) };
         let saved = match &mut state {
             // It must not be saved either if the counts could not be printed.
             Some(state) if counted.is_ok() => state.save(&sieve.filter, output.durable()),
             _ => Ok(()),
         };
         let summarised = self.summarise(&sieve, started.elapsed(), overloaded_before);
-        let (failed, stopped) = match ended {
-            Ok(()) => (Ok(()), Ok(())),
-            Err(StreamEnd::Stopped(signal)) => (Ok(()), Err(Failure::Stopped(signal))),
-            Err(StreamEnd::InputFailed(failure) | StreamEnd::OutputFailed(failure)) => (Err(failure), Ok(())),
+        let (failed, stopped) = match end {
+            InputEnd::Complete => (Ok(()), Ok(())),
+            InputEnd::Failed(failure) => (Err(failure), Ok(())),
+            InputEnd::Stopped(signal) => (Ok(()), Err(Failure::Stopped(signal))),
         };
         first_of([failed, counted, saved, stopped, summarised])
     }
@@ -181,15 +155,6 @@ impl Dedup {
         Ok(self.promise.builder().build()?)
     }
 
-    fn emit(&self) -> Emit {
-        match self.output.emit {
-            _ if self.output.count => Emit::Nothing,
-            EmitName::Unique => Emit::Unique,
-            EmitName::Duplicates => Emit::Duplicates,
-            EmitName::Tagged => Emit::Tagged(self.records.tag_delimiter()),
-        }
-    }
-
     fn summarise(&self, sieve: &Sieve, elapsed: Duration, overloaded_before: u64) -> Result<(), Failure> {
         let is_asked_for = self.output.stats || self.output.stats_json.is_some();
         // A summary reads the whole filter. It is made only if requested, or if a time window may need a
@@ -200,20 +165,18 @@ impl Dedup {
         if let Some(warning) =
             summary.as_ref().and_then(|summary| summary.warning(capacity, overloaded_before))
         {
-            output::tell(&warning);
+            tell(&warning);
         }
         if sieve.counts.records > 0 && sieve.counts.missing == sieve.counts.records {
-            output::tell(
-                "lately: no record had a key (or a time); check --field, --column, --json and --time-field",
-            );
+            tell("lately: no record had a key (or a time); check --field, --column, --json and --time-field");
         }
         if let Some(summary) = summary.as_ref().filter(|_| self.output.stats) {
-            output::tell(summary.text().trim_end());
+            tell(summary.text().trim_end());
         }
         if let Some((path, summary)) = self.output.stats_json.as_ref().zip(summary.as_ref()) {
             let json = serde_json::to_string_pretty(summary)
                 .map_err(|error| Failure::other(format!("{}: {error}", path.display())))?;
-            fs::write(path, json + "\n").map_err(|error| Failure::reading(path, &error))?;
+            fs::write(path, json + "\n").map_err(|error| Failure::file(path, &error))?;
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 /// Returns a progress bar. It is hidden unless standard error is a terminal, the records do not go to a
 /// terminal, and the size of the input is known.
-pub(crate) fn bar(total_bytes: Option<u64>, records_are_shown: bool) -> ProgressBar {
+pub(crate) fn progress_bar(total_bytes: Option<u64>, records_are_shown: bool) -> ProgressBar {
     let clashes = records_are_shown && io::stdout().is_terminal();
     match total_bytes {
         Some(total) if io::stderr().is_terminal() && !clashes => {

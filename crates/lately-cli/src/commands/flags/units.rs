@@ -1,4 +1,5 @@
-//! Parses numbers as people write them: `1M`, `1e6`, `10m`, `64MiB`. Exactly, never through floating point.
+//! Parses numbers as people write them in flags: `1M`, `1e6`, `10m`, `64MiB`. The result is exact: no floating
+//! point is used.
 
 use std::time::Duration;
 
@@ -113,27 +114,6 @@ fn whole(number: &str, factor: u64) -> Option<u64> {
     u64::try_from(value).ok().filter(|&value| places.unsigned_abs() <= 64 || value == 0)
 }
 
-/// Formats bytes for people: one decimal and a binary unit.
-pub(crate) fn human_bytes(bytes: u64) -> String {
-    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < units.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    if unit == 0 { format!("{bytes} B") } else { format!("{value:.1} {}", units[unit]) }
-}
-
-/// Formats a span for people, in the largest unit that divides it.
-pub(crate) fn human_span(millis: u64) -> String {
-    let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")];
-    match units.into_iter().find(|(unit, _)| millis >= *unit && millis.is_multiple_of(*unit)) {
-        Some((unit, name)) => format!("{}{name}", millis / unit),
-        None => format!("{millis}ms"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,15 +169,5 @@ mod tests {
         for text in ["64mib", "1.0001KiB", "MiB"] {
             assert!(bytes(text).is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn people_see_few_digits() {
-        assert_eq!(human_bytes(1_023), "1023 B");
-        assert_eq!(human_bytes(5_400_000), "5.1 MiB");
-        assert_eq!(human_span(600_000), "10m");
-        assert_eq!(human_span(90_000), "90s");
-        assert_eq!(human_span(1_234), "1234ms");
-        assert_eq!(human_span(0), "0ms");
     }
 }

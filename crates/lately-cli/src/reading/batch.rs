@@ -1,20 +1,22 @@
-//! A batch of records on its way from the reader to the sieve.
+//! Records and their keys' hashes, on their way from the reading thread to the main thread and back.
 
 use std::ops::Range;
 
 /// The most bytes per read: enough that system calls and handing over cost little, few enough for the cache.
 pub(crate) const BLOCK_BYTES: usize = 256 << 10;
 /// The most records in a batch, so that a stream of empty lines does not need more memory than others.
-pub(crate) const MAX_RECORDS: usize = 16 << 10;
+pub(super) const MAX_RECORDS: usize = 16 << 10;
 
 /// Complete records, side by side as they were read, with their keys' hashes.
 #[derive(Debug)]
 pub(crate) struct Batch {
     /// The first `filled` bytes are input. The buffer grows only for a record that does not fit.
-    pub(crate) buffer: Vec<u8>,
-    pub(crate) filled: usize,
+    pub(super) buffer: Vec<u8>,
+    pub(super) filled: usize,
+    /// The number of bytes that have been searched for record ends.
+    pub(super) scanned: usize,
     /// Where each record ends.
-    pub(crate) ends: Vec<usize>,
+    pub(super) ends: Vec<usize>,
     /// The hashes of the keys, for the records that have one, in order.
     pub(crate) hashes: Vec<u64>,
     /// The times of the same records, if `--time-field` is given.
@@ -40,10 +42,11 @@ pub(crate) enum UnkeyedKind {
 }
 
 impl Batch {
-    pub(crate) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             buffer: vec![0; BLOCK_BYTES],
             filled: 0,
+            scanned: 0,
             ends: Vec::new(),
             hashes: Vec::new(),
             times: Vec::new(),
@@ -52,11 +55,12 @@ impl Batch {
     }
 
     /// Empties the batch, and frees the memory that an unusually long record has needed.
-    pub(crate) fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         if self.buffer.len() > 2 * BLOCK_BYTES {
             self.buffer = vec![0; BLOCK_BYTES];
         }
         self.filled = 0;
+        self.scanned = 0;
         self.ends.clear();
         self.hashes.clear();
         self.times.clear();
@@ -64,7 +68,7 @@ impl Batch {
     }
 
     /// Appends bytes, and makes room for them.
-    pub(crate) fn append(&mut self, bytes: &[u8]) {
+    pub(super) fn append(&mut self, bytes: &[u8]) {
         let end = self.filled + bytes.len();
         if end > self.buffer.len() {
             self.buffer.resize(end.max(BLOCK_BYTES), 0);
@@ -73,9 +77,15 @@ impl Batch {
         self.filled = end;
     }
 
+    /// Appends the bytes after the complete records of another batch to this one, which is empty.
+    pub(super) fn append_rest_of(&mut self, other: &Self) {
+        self.append(&other.buffer[other.complete()..other.filled]);
+        self.scanned = other.scanned - other.complete();
+    }
+
     /// Returns the space for the next read: at least a quarter of a block, and at most one block, however
     /// long a record was. The bytes after a full batch must be copied to the next one.
-    pub(crate) fn room(&mut self) -> &mut [u8] {
+    pub(super) fn room(&mut self) -> &mut [u8] {
         if self.buffer.len() - self.filled < BLOCK_BYTES / 4 {
             self.buffer.resize(2 * self.buffer.len(), 0);
         }
@@ -84,11 +94,11 @@ impl Batch {
     }
 
     /// The end of the last complete record.
-    pub(crate) fn complete(&self) -> usize {
+    pub(super) fn complete(&self) -> usize {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    pub(crate) fn is_full(&self) -> bool {
+    pub(super) fn is_full(&self) -> bool {
         self.ends.len() >= MAX_RECORDS
     }
 

@@ -1,34 +1,22 @@
 //! The summary of a run, as text and as JSON.
 
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use lately::{Filter, Statistics};
 use serde::Serialize;
 
-use crate::units::{human_bytes, human_span};
+use crate::commands::human::{Listing, human_bytes, human_span};
+use crate::deciding::Counts;
 
-/// Counts of records. `records` is the sum of `unique`, `duplicates` and `missing`; headers are not records.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counts {
-    pub(crate) records: u64,
-    pub(crate) unique: u64,
-    pub(crate) duplicates: u64,
-    pub(crate) missing: u64,
-    pub(crate) bytes: u64,
-}
-
-impl Counts {
-    /// Formats the output of `--count`.
-    pub(crate) fn text(&self) -> String {
-        let Self { records, unique, duplicates, missing, .. } = self;
-        format!("records {records}\nunique {unique}\nduplicates {duplicates}\nmissing {missing}\n")
-    }
+/// Formats the output of `--count`.
+pub(super) fn counts_text(counts: &Counts) -> String {
+    let Counts { records, unique, duplicates, missing, .. } = counts;
+    format!("records {records}\nunique {unique}\nduplicates {duplicates}\nmissing {missing}\n")
 }
 
 /// The output of `--stats` and `--stats-json`.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Summary {
+pub(super) struct Summary {
     records: u64,
     unique: u64,
     duplicates: u64,
@@ -48,7 +36,7 @@ pub(crate) struct Summary {
 
 /// Events that a time window's promise does not cover.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct TimeTroubles {
+struct TimeTroubles {
     /// Generations with more than their share of the capacity.
     overloaded_generations: u64,
     /// Times that were earlier than the latest time.
@@ -65,7 +53,7 @@ impl TimeTroubles {
 
 impl Summary {
     /// Reads the filter's whole memory.
-    pub(crate) fn new(counts: Counts, elapsed: Duration, filter: &Filter) -> Self {
+    pub(super) fn new(counts: Counts, elapsed: Duration, filter: &Filter) -> Self {
         let Counts { records, unique, duplicates, missing, bytes } = counts;
         let (plan, statistics) = (filter.plan(), filter.statistics());
         let seconds = elapsed.as_secs_f64();
@@ -88,7 +76,7 @@ impl Summary {
 
     /// Returns a warning to print even without `--stats`. `before` is the number of overloaded generations
     /// before this run.
-    pub(crate) fn warning(&self, capacity: u64, before: u64) -> Option<String> {
+    pub(super) fn warning(&self, capacity: u64, before: u64) -> Option<String> {
         let overloaded = self.time?.overloaded_generations.saturating_sub(before);
         (overloaded > 0).then(|| {
             format!(
@@ -98,28 +86,30 @@ impl Summary {
         })
     }
 
-    pub(crate) fn text(&self) -> String {
-        let mut text = String::new();
-        let mut line = |name: &str, value: String| {
-            // Writing to a string does not fail.
-            let _ = writeln!(text, "{name:<19} {value}");
-        };
-        line("records", self.records.to_string());
-        line("unique", self.unique.to_string());
-        line("duplicates", self.duplicates.to_string());
-        line("missing", self.missing.to_string());
-        line("bytes", format!("{} ({})", self.bytes, human_bytes(self.bytes)));
-        line("seconds", format!("{:.3}", self.seconds));
-        line("records/s", format!("{:.0}", self.records_per_second));
+    pub(super) fn text(&self) -> String {
+        let mut listing = Listing::new(19);
+        listing.line("records", self.records);
+        listing.line("unique", self.unique);
+        listing.line("duplicates", self.duplicates);
+        listing.line("missing", self.missing);
+        listing.line("bytes", format!("{} ({})", self.bytes, human_bytes(self.bytes)));
+        listing.line("seconds", format!("{:.3}", self.seconds));
+        listing.line("records/s", format!("{:.0}", self.records_per_second));
         let span = self.guaranteed_span_ms.map(|ms| format!(", the last {}", human_span(ms)));
-        line("guaranteed window", format!("{} records{}", self.guaranteed_window, span.unwrap_or_default()));
-        line("false positive rate", format!("{:.3e} predicted at worst", self.predicted_false_positive_rate));
-        line("", format!("{:.3e} estimated now", self.estimated_false_positive_rate));
-        line("memory", format!("{} bytes ({})", self.memory_bytes, human_bytes(self.memory_bytes)));
+        listing.line(
+            "guaranteed window",
+            format!("{} records{}", self.guaranteed_window, span.unwrap_or_default()),
+        );
+        listing.line(
+            "false positive rate",
+            format!("{:.3e} predicted at worst", self.predicted_false_positive_rate),
+        );
+        listing.line("", format!("{:.3e} estimated now", self.estimated_false_positive_rate));
+        listing.line("memory", format!("{} bytes ({})", self.memory_bytes, human_bytes(self.memory_bytes)));
         if let Some(time) = self.time {
-            line("overloaded", format!("{} generations", time.overloaded_generations));
-            line("backward steps", time.backward_steps.to_string());
+            listing.line("overloaded", format!("{} generations", time.overloaded_generations));
+            listing.line("backward steps", time.backward_steps);
         }
-        text
+        listing.into_text()
     }
 }

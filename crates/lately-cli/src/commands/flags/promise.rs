@@ -6,8 +6,9 @@ use std::time::Duration;
 use clap::{ArgGroup, Args, ValueEnum};
 use lately::{Builder, ConfigError, Filter, Layout, MIN_RATE, Plan, Prefer, Window};
 
+use super::units;
+use crate::commands::human::{human_bytes, human_span};
 use crate::failure::Failure;
-use crate::units::{self, human_bytes, human_span};
 
 /// The rate without `--fp`.
 const DEFAULT_RATE: f64 = 1e-4;

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use lately::{Filter, PendingSave, SnapshotError};
 
 use crate::failure::Failure;
-use crate::output;
+use crate::system::standard_streams::tell;
 
 /// How often to check whether the running checkpoint is done.
 const SYNC_POLL: Duration = Duration::from_millis(5);
@@ -52,7 +52,7 @@ impl StateFile {
 
     /// Loads the saved filter; returns `None` if the file does not exist.
     pub(crate) fn load(&self) -> Result<Option<Filter>, Failure> {
-        match load(&self.path) {
+        match load_state(&self.path) {
             Err(SnapshotError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             loaded => Ok(Some(loaded?)),
         }
@@ -147,7 +147,7 @@ impl Drop for StateFile {
 }
 
 /// Loads a state without taking its lock, for commands that only read.
-pub(crate) fn load(path: &Path) -> Result<Filter, SnapshotError> {
+pub(crate) fn load_state(path: &Path) -> Result<Filter, SnapshotError> {
     Filter::load(path).map_err(|error| match error {
         SnapshotError::Io { .. } => error,
         // The library does not know which file its bytes came from.
@@ -160,21 +160,21 @@ pub(crate) fn load(path: &Path) -> Result<Filter, SnapshotError> {
 
 fn finish(pending: PendingSave, output: Option<File>) -> Result<(), Unsaved> {
     if let Some(output) = output {
-        let lost = |error| Unsaved::OutputLost(Failure::writing(output::STANDARD_OUTPUT, &error));
+        let lost = |error| Unsaved::OutputLost(Failure::output(&error));
         output.sync_data().map_err(lost)?;
     }
     pending.finish().map_err(Unsaved::StateFailed)
 }
 
 fn warn(error: &SnapshotError) {
-    output::tell(&format!("lately: a checkpoint failed, the previous one stays: {error}"));
+    tell(&format!("lately: a checkpoint failed, the previous one stays: {error}"));
 }
 
 fn lock_beside(path: &Path) -> Result<File, Failure> {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     let lock_path = PathBuf::from(name);
-    let failed = |error: &io::Error| Failure::reading(&lock_path, error);
+    let failed = |error: &io::Error| Failure::file(&lock_path, error);
     let lock = OpenOptions::new().write(true).create(true).truncate(false).open(&lock_path);
     let lock = lock.map_err(|error| failed(&error))?;
     match lock.try_lock() {

@@ -1,24 +1,13 @@
-//! Queries the filter for the records of a batch, in order.
+//! Decides on the records of a batch, in order: queries the filter for their keys.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use lately::Filter;
 
-use crate::batch::{Batch, UnkeyedKind};
-use crate::output::{Output, Verdict};
-use crate::reader::Missing;
-use crate::summary::Counts;
-
-/// The filter operation for each key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Operation {
-    /// Every sighting refreshes.
-    CheckAndInsert,
-    /// Only the first sighting counts.
-    CheckOrInsert,
-    /// Changes nothing.
-    Look,
-}
+use super::refresh::Refresh;
+use super::verdict::{Counts, Verdict};
+use crate::keys::OnMissing;
+use crate::reading::{Batch, UnkeyedKind};
 
 /// The source of a time window's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,9 +25,9 @@ const ANSWERS: usize = 1024;
 
 pub(crate) struct Sieve {
     pub(crate) filter: Filter,
-    operation: Operation,
+    refresh: Refresh,
     clock: Clock,
-    missing: Missing,
+    on_missing: OnMissing,
     pub(crate) counts: Counts,
     /// Copies of the filter's latest time and of its next shift, which decide when it must be advanced.
     latest_ms: Option<u64>,
@@ -46,34 +35,35 @@ pub(crate) struct Sieve {
 }
 
 impl Sieve {
-    pub(crate) fn new(filter: Filter, operation: Operation, clock: Clock, missing: Missing) -> Self {
+    pub(crate) fn new(filter: Filter, refresh: Refresh, clock: Clock, on_missing: OnMissing) -> Self {
         let (latest_ms, next_shift_ms) = (filter.latest_ms(), filter.next_shift_ms());
-        Self { filter, operation, clock, missing, counts: Counts::default(), latest_ms, next_shift_ms }
+        Self { filter, refresh, clock, on_missing, counts: Counts::default(), latest_ms, next_shift_ms }
     }
 
-    /// Decides every record of the batch, and passes each decision to `output`.
-    pub(crate) fn decide(&mut self, batch: &Batch, output: &mut Output) {
+    /// Decides on every record of the batch, and passes its number and the verdict to `note`. A header that
+    /// repeats the first file's gets no verdict, nor does a record that `--missing drop` leaves out.
+    pub(crate) fn decide(&mut self, batch: &Batch, mut note: impl FnMut(usize, Verdict)) {
         if self.clock == Clock::Arrival {
             self.filter.advance_to(now_ms());
         }
         let (mut record, mut key) = (0, 0);
         for unkeyed in &batch.unkeyed {
             let keyed = unkeyed.record - record;
-            self.decide_keyed(batch, record, key..key + keyed, output);
-            self.decide_unkeyed(batch, unkeyed.record, unkeyed.kind, output);
+            self.decide_keyed(batch, record, key..key + keyed, &mut note);
+            self.decide_unkeyed(unkeyed.record, unkeyed.kind, &mut note);
             (record, key) = (unkeyed.record + 1, key + keyed);
         }
-        self.decide_keyed(batch, record, key..batch.hashes.len(), output);
+        self.decide_keyed(batch, record, key..batch.hashes.len(), &mut note);
         self.counts.bytes += batch.bytes().len() as u64;
     }
 
-    /// Decides the records from `record` on, whose keys are `keys`.
+    /// Decides on the records from `record` on, whose keys are `keys`.
     fn decide_keyed(
         &mut self,
         batch: &Batch,
         mut record: usize,
         keys: std::ops::Range<usize>,
-        output: &mut Output,
+        note: &mut impl FnMut(usize, Verdict),
     ) {
         let mut answers = [false; ANSWERS];
         for start in keys.clone().step_by(ANSWERS) {
@@ -88,31 +78,31 @@ impl Sieve {
             self.counts.duplicates += duplicates;
             self.counts.unique += seen.len() as u64 - duplicates;
             for seen in &*seen {
-                output.decide(batch, record, if *seen { Verdict::Seen } else { Verdict::New });
+                note(record, if *seen { Verdict::Seen } else { Verdict::New });
                 record += 1;
             }
         }
     }
 
-    fn decide_unkeyed(&mut self, batch: &Batch, record: usize, kind: UnkeyedKind, output: &mut Output) {
+    fn decide_unkeyed(&mut self, record: usize, kind: UnkeyedKind, note: &mut impl FnMut(usize, Verdict)) {
         match kind {
-            UnkeyedKind::Header => output.decide(batch, record, Verdict::Header),
+            UnkeyedKind::Header => note(record, Verdict::Header),
             UnkeyedKind::RepeatedHeader => {}
             UnkeyedKind::Missing => {
                 self.counts.records += 1;
                 self.counts.missing += 1;
-                if self.missing == Missing::Pass {
-                    output.decide(batch, record, Verdict::Missing);
+                if self.on_missing == OnMissing::Pass {
+                    note(record, Verdict::Missing);
                 }
             }
         }
     }
 
     fn ask(&mut self, hashes: &[u64], seen: &mut [bool]) {
-        match self.operation {
-            Operation::CheckAndInsert => self.filter.check_and_insert_hash_batch(hashes, seen),
-            Operation::CheckOrInsert => self.filter.check_or_insert_hash_batch(hashes, seen),
-            Operation::Look => self.filter.contains_hash_batch(hashes, seen),
+        match self.refresh {
+            Refresh::Every => self.filter.check_and_insert_hash_batch(hashes, seen),
+            Refresh::First => self.filter.check_or_insert_hash_batch(hashes, seen),
+            Refresh::Never => self.filter.contains_hash_batch(hashes, seen),
         }
     }
 

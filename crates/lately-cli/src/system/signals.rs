@@ -1,24 +1,19 @@
 //! The first SIGINT or SIGTERM requests an orderly end; the second ends the process at once.
 
-use std::sync::mpsc::Sender;
+use std::io;
 
-use crate::failure::Failure;
-use crate::reader::Event;
-
+/// Calls `request_stop` with the number of the first signal, on another thread.
 #[cfg(unix)]
-pub(crate) fn forward_to(events: Sender<Event>) -> Result<(), Failure> {
+pub(crate) fn listen(request_stop: impl Fn(i32) + Send + 'static) -> io::Result<()> {
     use signal_hook::consts::{SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
 
-    let mut signals = Signals::new([SIGINT, SIGTERM])
-        .map_err(|error| Failure::other(format!("cannot install the signal handlers: {error}")))?;
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
     std::thread::spawn(move || {
         let mut is_first = true;
         for signal in signals.forever() {
             if is_first {
-                // Sending fails after the end of the input: then the orderly end, with its save, has already
-                // begun.
-                let _ = events.send(Event::Stop(signal));
+                request_stop(signal);
             } else {
                 // The run may be stuck, perhaps in a write to a pipe that is not read: this signal has its
                 // default effect.
@@ -31,6 +26,6 @@ pub(crate) fn forward_to(events: Sender<Event>) -> Result<(), Failure> {
 }
 
 #[cfg(not(unix))]
-pub(crate) fn forward_to(_: Sender<Event>) -> Result<(), Failure> {
+pub(crate) fn listen(_: impl Fn(i32) + Send + 'static) -> io::Result<()> {
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Event times: epoch seconds, epoch milliseconds or RFC 3339, as milliseconds since 1970.
+//! Parses the times of records: epoch seconds, epoch milliseconds or RFC 3339, as milliseconds since 1970.
 
 /// The format of the time field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -136,39 +136,50 @@ fn days_since_year_0(year: u64, month: u64, day: u64) -> u64 {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_unit_of_a_time_follows_from_its_value() {
-        let auto = |text: &str| parse_ms(text.as_bytes(), TimeUnit::Auto);
-        assert_eq!(auto("1700000000"), Some(1_700_000_000_000));
-        assert_eq!(auto("1700000000.25"), Some(1_700_000_000_250));
-        assert_eq!(auto("1700000000.123456"), Some(1_700_000_000_123));
-        assert_eq!(auto("1700000000123"), Some(1_700_000_000_123));
-        assert_eq!(auto(" 99999999999 "), Some(99_999_999_999_000));
-        assert_eq!(auto("100000000000"), Some(100_000_000_000));
-        assert_eq!(auto("2023-11-14T22:13:20Z"), Some(1_700_000_000_000));
-        for text in ["", "x", "-5", "1.", "1700000000123456", "1700000000123.5", "12e3", "2023-11-14"] {
-            assert_eq!(auto(text), None, "{text}");
+    /// Compares the times of these texts, and expects none for the others.
+    #[track_caller]
+    fn check(unit: TimeUnit, times: &[(&str, u64)], others: &[&str]) {
+        for (text, ms) in times {
+            assert_eq!(parse_ms(text.as_bytes(), unit), Some(*ms), "{text}");
+        }
+        for text in others {
+            assert_eq!(parse_ms(text.as_bytes(), unit), None, "{text}");
         }
     }
 
     #[test]
+    fn the_unit_of_a_time_follows_from_its_value() {
+        let times = [
+            ("1700000000", 1_700_000_000_000),
+            ("1700000000.25", 1_700_000_000_250),
+            ("1700000000.123456", 1_700_000_000_123),
+            ("1700000000123", 1_700_000_000_123),
+            (" 99999999999 ", 99_999_999_999_000),
+            ("100000000000", 100_000_000_000),
+            ("2023-11-14T22:13:20Z", 1_700_000_000_000),
+        ];
+        let others = ["", "x", "-5", "1.", "1700000000123456", "1700000000123.5", "12e3", "2023-11-14"];
+        check(TimeUnit::Auto, &times, &others);
+    }
+
+    #[test]
     fn a_fixed_unit_overrides_the_guess() {
-        assert_eq!(parse_ms(b"5", TimeUnit::S), Some(5_000));
-        assert_eq!(parse_ms(b"5", TimeUnit::Ms), Some(5));
-        assert_eq!(parse_ms(b"5.5", TimeUnit::Ms), None);
-        assert_eq!(parse_ms(b"5", TimeUnit::Rfc3339), None);
+        check(TimeUnit::S, &[("5", 5_000)], &[]);
+        check(TimeUnit::Ms, &[("5", 5)], &["5.5"]);
+        check(TimeUnit::Rfc3339, &[], &["5"]);
     }
 
     #[test]
     fn rfc3339_in_all_its_forms() {
-        let parse = |text: &str| parse_ms(text.as_bytes(), TimeUnit::Rfc3339);
-        assert_eq!(parse("1970-01-01T00:00:00Z"), Some(0));
-        assert_eq!(parse("1970-01-01T01:00:00+01:00"), Some(0));
-        assert_eq!(parse("1969-12-31T23:00:00-01:00"), Some(0));
-        assert_eq!(parse("2000-02-29t12:00:00.5z"), Some(951_825_600_500));
-        assert_eq!(parse("2024-12-31 23:59:60Z"), Some(1_735_689_600_000));
-        assert_eq!(parse("9999-12-31T23:59:59.999Z"), Some(253_402_300_799_999));
-        for text in [
+        let times = [
+            ("1970-01-01T00:00:00Z", 0),
+            ("1970-01-01T01:00:00+01:00", 0),
+            ("1969-12-31T23:00:00-01:00", 0),
+            ("2000-02-29t12:00:00.5z", 951_825_600_500),
+            ("2024-12-31 23:59:60Z", 1_735_689_600_000),
+            ("9999-12-31T23:59:59.999Z", 253_402_300_799_999),
+        ];
+        let others = [
             "1969-12-31T23:59:59Z",
             "2023-02-29T00:00:00Z",
             "1900-02-29T00:00:00Z",
@@ -180,9 +191,8 @@ mod tests {
             "2023-01-01T00:00:00.Z",
             "2023-01-01T00:00:00+0100",
             "2023-01-01",
-        ] {
-            assert_eq!(parse(text), None, "{text}");
-        }
+        ];
+        check(TimeUnit::Rfc3339, &times, &others);
     }
 
     #[test]

@@ -1,0 +1,21 @@
+//! What can be decided on a record, and how often each decision was made.
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    New,
+    Seen,
+    /// The record has no key.
+    Missing,
+    /// The record names the columns.
+    Header,
+}
+
+/// Counts of records. `records` is the sum of `unique`, `duplicates` and `missing`; headers are not records.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) records: u64,
+    pub(crate) unique: u64,
+    pub(crate) duplicates: u64,
+    pub(crate) missing: u64,
+    pub(crate) bytes: u64,
+}

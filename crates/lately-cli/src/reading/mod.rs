@@ -1,0 +1,15 @@
+//! Reads bytes, finds the records in them and hashes their keys, on a thread of its own.
+
+mod batch;
+mod input;
+mod reader;
+mod record_finder;
+mod source;
+mod splitter;
+mod stop;
+
+pub(crate) use batch::{BLOCK_BYTES, Batch, UnkeyedKind};
+pub(crate) use input::Inputs;
+pub(crate) use record_finder::RecordFinder;
+pub(crate) use source::{InputEnd, Source};
+pub(crate) use splitter::Splitter;

@@ -1,0 +1,129 @@
+//! Finds the records in the bytes of a batch, and hashes their keys.
+
+use std::path::{Path, PathBuf};
+
+use lately::HashFunction;
+
+use super::batch::{Batch, MAX_RECORDS, Unkeyed, UnkeyedKind};
+use super::splitter::{Splitter, append_ends};
+use crate::csv::BYTE_ORDER_MARK;
+use crate::failure::Failure;
+use crate::keys::{Keys, OnMissing};
+
+pub(crate) struct RecordFinder {
+    splitter: Splitter,
+    keys: Keys,
+    on_missing: OnMissing,
+    hash_function: HashFunction,
+    /// The header of the first file, with which the others must agree.
+    header: Option<Vec<u8>>,
+    /// The current file's name in messages.
+    file: PathBuf,
+    /// The current file's records so far.
+    records: u64,
+}
+
+impl RecordFinder {
+    pub(crate) fn new(
+        splitter: Splitter,
+        keys: Keys,
+        on_missing: OnMissing,
+        hash_function: HashFunction,
+    ) -> Self {
+        Self { splitter, keys, on_missing, hash_function, header: None, file: PathBuf::new(), records: 0 }
+    }
+
+    pub(super) fn start_file(&mut self, name: &Path) {
+        self.splitter.restart();
+        self.file = name.to_path_buf();
+        self.records = 0;
+    }
+
+    /// Adds the complete records that follow. If the batch is full afterwards, more may follow in its bytes.
+    pub(super) fn add_complete(&mut self, batch: &mut Batch) -> Result<(), Failure> {
+        if let (Splitter::Terminated(terminator), true) = (&self.splitter, self.keys.are_whole_records()) {
+            add_whole_records(*terminator, self.hash_function, batch);
+            return Ok(());
+        }
+        while let Some(end) = self.splitter.find_end(&batch.buffer[..batch.filled], batch.scanned) {
+            self.add(batch, end)?;
+            if batch.is_full() {
+                return Ok(());
+            }
+        }
+        batch.scanned = batch.filled;
+        Ok(())
+    }
+
+    /// Adds the last record of a file, which lacks its terminator. The terminator is added only if another
+    /// file follows.
+    pub(super) fn add_last(&mut self, batch: &mut Batch, is_last_file: bool) -> Result<(), Failure> {
+        if !is_last_file {
+            batch.append(&[self.splitter.terminator()]);
+        }
+        self.add(batch, batch.filled)
+    }
+
+    /// Adds the next record, which ends at `end`.
+    #[inline]
+    fn add(&mut self, batch: &mut Batch, end: usize) -> Result<(), Failure> {
+        let record = &batch.buffer[batch.complete()..end];
+        let mut without_key = None;
+        if self.records == 0 && self.keys.has_header() {
+            without_key = Some(self.read_header(record)?);
+        } else if let Some(key) = self.keys.key_of(record) {
+            batch.hashes.push(self.hash_function.hash(key.bytes));
+            batch.times.extend(key.time_ms);
+        } else if self.on_missing == OnMissing::Fail {
+            return Err(Failure::other(format!(
+                "{}: record {} has no key (or no time): the requested field, column or path is missing; \
+                 use --missing pass or --missing drop to continue with the next record",
+                self.file.display(),
+                self.records + 1,
+            )));
+        } else {
+            without_key = Some(UnkeyedKind::Missing);
+        }
+        if let Some(kind) = without_key {
+            batch.unkeyed.push(Unkeyed { record: batch.ends.len(), kind });
+        }
+        batch.ends.push(end);
+        batch.scanned = end;
+        self.records += 1;
+        Ok(())
+    }
+
+    #[cold]
+    fn read_header(&mut self, record: &[u8]) -> Result<UnkeyedKind, Failure> {
+        let file = self.file.display();
+        self.keys.read_header(record).map_err(|problem| Failure::other(format!("{file}: {problem}")))?;
+        let text = record.strip_prefix(BYTE_ORDER_MARK).unwrap_or(record).trim_ascii_end();
+        match &self.header {
+            None => {
+                self.header = Some(text.to_vec());
+                Ok(UnkeyedKind::Header)
+            }
+            Some(first) if first == text => Ok(UnkeyedKind::RepeatedHeader),
+            Some(first) => Err(Failure::other(format!(
+                "{file}: its header is {}, but the first file's is {}; process files with other columns in a separate run",
+                String::from_utf8_lossy(text),
+                String::from_utf8_lossy(first),
+            ))),
+        }
+    }
+}
+
+/// Does the same in one tight loop, for the most common case: whole records are the keys.
+fn add_whole_records(terminator: u8, hash_function: HashFunction, batch: &mut Batch) {
+    let mut start = batch.complete();
+    let Batch { buffer, filled, scanned, ends, hashes, .. } = batch;
+    let known = ends.len();
+    append_ends(terminator, &buffer[..*filled], *scanned, MAX_RECORDS, ends);
+    ends.truncate(MAX_RECORDS);
+    hashes.extend(ends[known..].iter().map(|&end| {
+        let record = &buffer[start..end - 1];
+        start = end;
+        hash_function.hash(record)
+    }));
+    batch.scanned = if batch.is_full() { batch.complete() } else { batch.filled };
+}

@@ -1,0 +1,113 @@
+//! Finds where records end.
+
+use memchr::{memchr, memchr_iter};
+use wide::{CmpEq as _, i8x16};
+
+use crate::csv;
+
+/// Appends the ends of the records from `from` on, until `ends` has at least `most` elements or no end is
+/// left. Searches 64 bytes at a time: records are short, and a separate search for each takes twice as long.
+pub(super) fn append_ends(terminator: u8, bytes: &[u8], from: usize, most: usize, ends: &mut Vec<usize>) {
+    let (chunks, rest) = bytes[from..].as_chunks::<64>();
+    let mut at = from;
+    for chunk in chunks {
+        let mut places = places_of(terminator, chunk);
+        while places != 0 {
+            ends.push(at + places.trailing_zeros() as usize + 1);
+            places &= places - 1;
+        }
+        if ends.len() >= most {
+            return;
+        }
+        at += chunk.len();
+    }
+    ends.extend(memchr_iter(terminator, rest).map(|place| at + place + 1));
+}
+
+/// Returns a mask with one bit per byte of the chunk, set where the byte is `byte`.
+#[inline]
+fn places_of(byte: u8, chunk: &[u8; 64]) -> u64 {
+    let wanted = i8x16::splat(byte.cast_signed());
+    chunk.as_chunks::<16>().0.iter().rev().fold(0, |places, sixteen| {
+        let is_wanted = i8x16::new(sixteen.map(u8::cast_signed)).cmp_eq(wanted);
+        places << 16 | u64::from(is_wanted.move_mask() as u16)
+    })
+}
+
+/// Finds the ends of records in bytes that arrive piece by piece. Each byte is examined once, however the
+/// input is split into pieces.
+#[derive(Clone, Debug)]
+pub(crate) enum Splitter {
+    /// Records that end with a byte: a newline, or NUL.
+    Terminated(u8),
+    /// CSV: a newline inside quotes ends nothing.
+    Csv(csv::RecordEnds),
+}
+
+impl Splitter {
+    pub(crate) fn terminator(&self) -> u8 {
+        match self {
+            Self::Terminated(byte) => *byte,
+            Self::Csv(_) => b'\n',
+        }
+    }
+
+    /// Returns the end (after the terminator) of the record that continues at `from`, or `None` if the bytes
+    /// end first. The next call must continue after these bytes.
+    #[inline]
+    pub(super) fn find_end(&mut self, bytes: &[u8], from: usize) -> Option<usize> {
+        match self {
+            Self::Terminated(byte) => memchr(*byte, &bytes[from..]).map(|at| from + at + 1),
+            Self::Csv(ends) => ends.find(bytes, from),
+        }
+    }
+
+    /// Starts another file. The previous file has ended, and its last record with it.
+    pub(super) fn restart(&mut self) {
+        if let Self::Csv(ends) = self {
+            ends.restart();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::csv::tests::split_in_pieces;
+
+    #[test]
+    fn lines_do_not_depend_on_the_pieces_in_which_the_input_arrives() {
+        let text = b"a,b\n\n\"x\ny\",1\r\n\"say \"\"hi\n\"\"\",2\n5\" pipe\n\n\n\"open\nto the end";
+        let lines: Vec<&[u8]> = text.split_inclusive(|byte| *byte == b'\n').collect();
+        for piece in 1..=text.len() {
+            let mut splitter = Splitter::Terminated(b'\n');
+            let found = split_in_pieces(text, piece, |bytes, from| splitter.find_end(bytes, from));
+            assert_eq!(found, lines, "pieces of {piece}");
+        }
+    }
+
+    #[test]
+    fn ends_found_in_chunks_equal_those_found_one_by_one() {
+        // Every distance between two ends, at every position in a chunk, with bytes of all values between
+        // them.
+        let mut text: Vec<u8> = Vec::new();
+        for length in (0..150).chain((0..150).rev()) {
+            text.extend((0..length).map(|at| (at * 7 + length) as u8).filter(|byte| *byte != b'\n'));
+            text.push(b'\n');
+        }
+        text.extend_from_slice(&[b'\n'; 200]);
+        for (from, end) in
+            (0..130).flat_map(|from| [(from, text.len()), (from, text.len() - from), (from, from)])
+        {
+            let bytes = &text[..end];
+            let expected: Vec<usize> =
+                memchr_iter(b'\n', &bytes[from..]).map(|place| from + place + 1).collect();
+            let mut ends = vec![7];
+            append_ends(b'\n', bytes, from, usize::MAX, &mut ends);
+            assert_eq!(ends[1..], expected, "{from} to {end}");
+            let mut some = Vec::new();
+            append_ends(b'\n', bytes, from, 100, &mut some);
+            assert!(some.len() >= expected.len().min(100) && expected.starts_with(&some), "{from} to {end}");
+        }
+    }
+}
