@@ -5,7 +5,7 @@ use lately::{Layout, MAX_WINDOW};
 use crate::arguments;
 use crate::failure::Failure;
 use crate::promise::Promise;
-use crate::server::{Loading, NumberConfig, Refused, TextConfig, WordConfig};
+use crate::server::{Module, NotRegistered, NumberConfig, TextConfig, WordConfig};
 
 static DEFAULT_WINDOW: NumberConfig =
     NumberConfig::new(c"default-window", 100_000, 1, MAX_WINDOW.cast_signed());
@@ -20,13 +20,13 @@ static MAX_BYTES_PER_KEY: NumberConfig =
 /// The value of the text `auto`: the planner decides.
 const AUTO: f64 = f64::INFINITY;
 
-pub(crate) fn register(loading: &Loading) -> Result<(), Refused> {
-    loading.number_config(&DEFAULT_WINDOW)?;
-    loading.text_config(&DEFAULT_ERROR_RATE)?;
-    loading.text_config(&DEFAULT_SLACK)?;
-    loading.word_config(&DEFAULT_LAYOUT)?;
-    loading.number_config(&MAX_BYTES_PER_KEY)?;
-    loading.load_configs()
+pub(crate) fn register(module: &Module) -> Result<(), NotRegistered> {
+    module.number_config(&DEFAULT_WINDOW)?;
+    module.text_config(&DEFAULT_ERROR_RATE)?;
+    module.text_config(&DEFAULT_SLACK)?;
+    module.word_config(&DEFAULT_LAYOUT)?;
+    module.number_config(&MAX_BYTES_PER_KEY)?;
+    module.load_configs()
 }
 
 pub(crate) fn default_window() -> u64 {

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use lately::{Filter, SnapshotError};
 
 use crate::replication::{CREATE, PATCH};
-use crate::server::{AofWriter, Digest, Loader, Loading, Refused, Saver};
+use crate::server::{AofWriter, Digest, Loader, Module, NotRegistered, Saver};
 use crate::value::Value;
 
 /// Version of the encoding in RDB files: the length of the snapshot, then the snapshot in pieces. The
@@ -18,8 +18,8 @@ const PATCH_WORDS: usize = 1 << 17;
 /// Memory that counts as one unit of the server's free effort.
 const PAGE_BYTES: usize = 4096;
 
-pub(crate) fn register(loading: &Loading) -> Result<(), Refused> {
-    loading.data_type()
+pub(crate) fn register(module: &Module) -> Result<(), NotRegistered> {
+    module.data_type()
 }
 
 /// Why a value cannot be loaded.

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use lately::Counters;
 
-use crate::server::{Loading, Refused, Section};
+use crate::server::{Module, NotRegistered, Section};
 use crate::value;
 
 /// Counts since the module was loaded, over all filters, including deleted ones.
@@ -13,8 +13,8 @@ static HITS: AtomicU64 = AtomicU64::new(0);
 static OVERLOADED_GENERATIONS: AtomicU64 = AtomicU64::new(0);
 static BACKWARD_STEPS: AtomicU64 = AtomicU64::new(0);
 
-pub(crate) fn register(loading: &Loading) -> Result<(), Refused> {
-    loading.info_section()
+pub(crate) fn register(module: &Module) -> Result<(), NotRegistered> {
+    module.info_section()
 }
 
 /// Counts a write: `hits` of its items had been seen lately; `before` and `after` are the filter's counters.

@@ -19,20 +19,22 @@ mod replication;
 mod server;
 mod value;
 
-use server::Loading;
+use server::{Module, NotRegistered};
 
-/// Runs when a server loads the module. On `Err` the server does not load it.
-fn load(loading: &Loading) -> Result<(), server::Refused> {
+server::entry_point!(register);
+
+/// Registers everything that the server can call. On `Err` the server does not load the module.
+fn register(module: &Module) -> Result<(), NotRegistered> {
     // While a forked process saves, each page that the server writes is copied: huge pages make that
     // expensive.
     lately::ask_for_huge_pages(false);
-    data_type::register(loading)?;
-    configs::register(loading)?;
-    commands::register(loading)?;
-    info::register(loading)?;
+    data_type::register(module)?;
+    configs::register(module)?;
+    commands::register(module)?;
+    info::register(module)?;
     // Plan the defaults now, so that the first ADD to a missing key does not wait for the planner.
     if let Err(failure) = promise::Promise::by_default().plan() {
-        loading.warn(&format!(
+        module.warn(&format!(
             "no filter can be created with the apbf.default-* configs; change them with CONFIG SET: {failure}"
         ));
     }

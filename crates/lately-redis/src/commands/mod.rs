@@ -11,7 +11,7 @@ mod plan;
 mod reserve;
 mod snapshot;
 
-use crate::server::{Loading, Parameter, Refused};
+use crate::server::{Module, NotRegistered, Parameter};
 
 /// Size of the sample for estimates: large enough for an error of a few percent, too small for a noticeable
 /// pause.
@@ -49,22 +49,22 @@ const OPTIONS: [Parameter; 5] = [
     Parameter::integer(c"seed").after(c"SEED").optional(),
 ];
 
-pub(crate) fn register(loading: &Loading) -> Result<(), Refused> {
-    loading.command::<reserve::Reserve>()?;
-    loading.command::<add::Add>()?;
-    loading.command::<add::AddNx>()?;
-    loading.command::<add::MAdd>()?;
-    loading.command::<add::MAddNx>()?;
-    loading.command::<insert::Insert>()?;
-    loading.command::<exists::Exists>()?;
-    loading.command::<exists::MExists>()?;
-    loading.command::<age::Age>()?;
-    loading.command::<info::Info>()?;
-    loading.command::<card::Card>()?;
-    loading.command::<plan::Plan>()?;
-    loading.command::<snapshot::Snapshot>()?;
-    loading.command::<snapshot::Load>()?;
-    loading.command::<internal::Create>()?;
-    loading.command::<internal::Patch>()?;
-    loading.command::<internal::Apply>()
+pub(crate) fn register(module: &Module) -> Result<(), NotRegistered> {
+    module.command::<reserve::Reserve>()?;
+    module.command::<add::Add>()?;
+    module.command::<add::AddNx>()?;
+    module.command::<add::MAdd>()?;
+    module.command::<add::MAddNx>()?;
+    module.command::<insert::Insert>()?;
+    module.command::<exists::Exists>()?;
+    module.command::<exists::MExists>()?;
+    module.command::<age::Age>()?;
+    module.command::<info::Info>()?;
+    module.command::<card::Card>()?;
+    module.command::<plan::Plan>()?;
+    module.command::<snapshot::Snapshot>()?;
+    module.command::<snapshot::Load>()?;
+    module.command::<internal::Create>()?;
+    module.command::<internal::Patch>()?;
+    module.command::<internal::Apply>()
 }

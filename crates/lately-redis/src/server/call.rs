@@ -1,19 +1,12 @@
-//! Commands: their arguments, and the server functions that a running command calls.
+//! A running command: its arguments, and the server functions that it calls.
 
 use std::ffi::{CStr, c_int};
 use std::slice;
 
 use crate::raw;
 
-use super::{Description, OK, Reply, api, guarded};
+use super::api::api;
 use crate::failure::Failure;
-
-/// A command of the module.
-pub(crate) trait Command {
-    const DESCRIPTION: Description;
-
-    fn run(call: &Call<'_>) -> Result<Reply, Failure>;
-}
 
 /// An argument of a command: any bytes.
 #[repr(transparent)]
@@ -35,7 +28,7 @@ impl AsRef<[u8]> for Argument {
 pub(crate) struct Call<'a> {
     pub(super) ctx: *mut raw::Ctx,
     /// The command's name and its arguments.
-    words: &'a [Argument],
+    pub(super) words: &'a [Argument],
 }
 
 impl<'a> Call<'a> {
@@ -120,26 +113,4 @@ impl<'a> Call<'a> {
             ));
         }
     }
-}
-
-/// The callback that the server calls for the command `C`.
-pub(super) extern "C" fn execute<C: Command>(
-    ctx: *mut raw::Ctx,
-    argv: *mut *mut raw::String,
-    argc: c_int,
-) -> c_int {
-    // SAFETY: the server passes `argc` pointers to strings that live as long as the command runs, and an
-    // `Argument` is a transparent wrapper of one pointer.
-    let words = unsafe { slice::from_raw_parts(argv.cast::<Argument>(), usize::try_from(argc).unwrap_or(0)) };
-    let result = guarded(|| C::run(&Call { ctx, words }));
-    let failed = || Err(Failure::new("internal error in the module: the server's log may say why"));
-    match result.unwrap_or_else(failed) {
-        Err(Failure::Unplanned(promise)) => {
-            if let Err(failure) = super::waiting::run_again_after::<C>(ctx, promise) {
-                super::reply::send(ctx, Err(failure));
-            }
-        }
-        result => super::reply::send(ctx, result),
-    }
-    OK
 }

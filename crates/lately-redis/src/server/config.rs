@@ -4,11 +4,11 @@ use std::ffi::{CStr, c_char, c_int, c_longlong, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicPtr, AtomicU64, Ordering};
 
-use crate::raw;
+use crate::raw::{self, ERR, OK};
 
+use super::api::{api, catch_panic};
 use super::call::Argument;
-use super::loading::{Loading, Refused, accepted};
-use super::{ERR, OK, api, guarded};
+use super::module::{Module, NotRegistered, registered};
 use crate::failure::Failure;
 
 /// A config that is a whole number.
@@ -151,7 +151,7 @@ fn string(bytes: &[u8]) -> *mut raw::String {
 /// # Safety
 /// The server allows writing a message to `error`, and owns the string afterwards.
 unsafe fn answered(work: impl FnOnce() -> Result<(), Failure>, error: *mut *mut raw::String) -> c_int {
-    let failure = match guarded(work) {
+    let failure = match catch_panic(work) {
         Some(Ok(())) => return OK,
         Some(Err(Failure::Refused(message))) => message,
         _ => "internal error in the module".into(),
@@ -171,11 +171,11 @@ fn as_private_data<T>(config: &'static T) -> *mut c_void {
     ptr::from_ref(config).cast_mut().cast()
 }
 
-impl Loading {
-    pub(crate) fn number_config(&self, config: &'static NumberConfig) -> Result<(), Refused> {
+impl Module {
+    pub(crate) fn number_config(&self, config: &'static NumberConfig) -> Result<(), NotRegistered> {
         let unit = if config.is_memory { raw::CONFIG_MEMORY } else { 0 };
         // SAFETY: the config is static and has the type that the callbacks expect.
-        accepted(unsafe {
+        registered(unsafe {
             api!(RegisterNumericConfig(
                 self.ctx,
                 config.name.as_ptr(),
@@ -191,12 +191,12 @@ impl Loading {
         })
     }
 
-    pub(crate) fn word_config(&self, config: &'static WordConfig) -> Result<(), Refused> {
+    pub(crate) fn word_config(&self, config: &'static WordConfig) -> Result<(), NotRegistered> {
         let mut words: Vec<*const c_char> = config.words.iter().map(|word| word.as_ptr()).collect();
         let values: Vec<c_int> = (0..).take(words.len()).collect();
         let count = values.last().map_or(0, |last| last + 1);
         // SAFETY: as above; the server copies the words.
-        accepted(unsafe {
+        registered(unsafe {
             api!(RegisterEnumConfig(
                 self.ctx,
                 config.name.as_ptr(),
@@ -213,10 +213,10 @@ impl Loading {
         })
     }
 
-    pub(crate) fn text_config(&self, config: &'static TextConfig) -> Result<(), Refused> {
-        config.set(config.default.to_bytes()).map_err(|_| Refused)?;
+    pub(crate) fn text_config(&self, config: &'static TextConfig) -> Result<(), NotRegistered> {
+        config.set(config.default.to_bytes()).map_err(|_| NotRegistered)?;
         // SAFETY: as above.
-        accepted(unsafe {
+        registered(unsafe {
             api!(RegisterStringConfig(
                 self.ctx,
                 config.name.as_ptr(),
@@ -231,8 +231,8 @@ impl Loading {
     }
 
     /// Applies the server's configuration file to the registered configs.
-    pub(crate) fn load_configs(&self) -> Result<(), Refused> {
+    pub(crate) fn load_configs(&self) -> Result<(), NotRegistered> {
         // SAFETY: the server is loading the module with this context.
-        accepted(unsafe { api!(LoadConfigs(self.ctx)) })
+        registered(unsafe { api!(LoadConfigs(self.ctx)) })
     }
 }

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::raw;
 
+use super::api::{api, catch_panic};
 use super::call::Argument;
-use super::loading::{Loading, Refused};
-use super::{api, guarded};
+use super::module::{Module, NotRegistered};
 use crate::data_type::{self, ENCODING, LoadFailure};
 use crate::value::Value;
 
@@ -24,8 +24,8 @@ pub(super) fn filter_type() -> *mut raw::Type {
     FILTER_TYPE.load(Ordering::Relaxed)
 }
 
-impl Loading {
-    pub(crate) fn data_type(&self) -> Result<(), Refused> {
+impl Module {
+    pub(crate) fn data_type(&self) -> Result<(), NotRegistered> {
         let mut methods = raw::TypeMethods {
             version: METHODS_VERSION,
             rdb_load: Some(rdb_load),
@@ -49,7 +49,7 @@ impl Loading {
         // SAFETY: the server copies the methods.
         let created = unsafe { api!(CreateDataType(self.ctx, NAME.as_ptr(), ENCODING, &raw mut methods)) };
         FILTER_TYPE.store(created, Ordering::Relaxed);
-        if created.is_null() { Err(Refused) } else { Ok(()) }
+        if created.is_null() { Err(NotRegistered) } else { Ok(()) }
     }
 }
 
@@ -127,7 +127,7 @@ impl Loader {
 }
 
 unsafe extern "C" fn rdb_load(io: *mut raw::IO, encoding: c_int) -> *mut c_void {
-    let loaded = guarded(|| {
+    let loaded = catch_panic(|| {
         let piece = LoadedString { start: ptr::null_mut(), len: 0, taken: 0 };
         data_type::load(&mut Loader { io, piece }, encoding)
     });
@@ -162,7 +162,7 @@ impl Saver {
 
 unsafe extern "C" fn rdb_save(io: *mut raw::IO, filter: *mut c_void) {
     // SAFETY: the server passes a live value of our type and does not change or free it during this call.
-    guarded(|| data_type::save(unsafe { value(filter) }, &mut Saver(io)));
+    catch_panic(|| data_type::save(unsafe { value(filter) }, &mut Saver(io)));
 }
 
 /// Writes commands to the append-only file while the server rewrites it.
@@ -199,7 +199,7 @@ impl AofWriter {
 
 unsafe extern "C" fn aof_rewrite(io: *mut raw::IO, key: *mut raw::String, filter: *mut c_void) {
     // SAFETY: the server passes a live value of our type and does not change or free it during this call.
-    guarded(|| data_type::rewrite(unsafe { value(filter) }, &mut AofWriter { io, key: Argument(key) }));
+    catch_panic(|| data_type::rewrite(unsafe { value(filter) }, &mut AofWriter { io, key: Argument(key) }));
 }
 
 /// The digest that `DEBUG DIGEST` computes.
@@ -216,7 +216,7 @@ unsafe extern "C" fn digest(digest: *mut raw::Digest, filter: *mut c_void) {
     // SAFETY: the server passes a live value of our type and does not change or free it during this call.
     // Afterwards the digest of this value ends.
     unsafe {
-        guarded(|| data_type::digest(value(filter), &mut Digest(digest)));
+        catch_panic(|| data_type::digest(value(filter), &mut Digest(digest)));
         api!(DigestEndSequence(digest));
     }
 }
@@ -234,7 +234,7 @@ unsafe extern "C" fn free_effort(_key: *mut raw::String, filter: *const c_void) 
 /// Runs in the server's main thread or, for large values, in a background thread.
 unsafe extern "C" fn free(filter: *mut c_void) {
     // SAFETY: `Box::into_raw` made the pointer, and the server does not use it after this call.
-    guarded(|| drop(unsafe { Box::from_raw(filter.cast::<Value>()) }));
+    catch_panic(|| drop(unsafe { Box::from_raw(filter.cast::<Value>()) }));
 }
 
 unsafe extern "C" fn copy(
@@ -243,5 +243,5 @@ unsafe extern "C" fn copy(
     filter: *const c_void,
 ) -> *mut c_void {
     // SAFETY: the server passes a live value of our type and does not change or free it during this call.
-    handed_over(guarded(|| unsafe { value(filter) }.copy()).flatten())
+    handed_over(catch_panic(|| unsafe { value(filter) }.copy()).flatten())
 }

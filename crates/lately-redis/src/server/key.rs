@@ -3,10 +3,11 @@
 use std::ffi::{CStr, c_int};
 use std::ptr::NonNull;
 
-use crate::raw;
+use crate::raw::{self, OK};
 
+use super::api::api;
 use super::call::{Argument, Call};
-use super::{OK, api, data_type};
+use super::data_type;
 use crate::failure::Failure;
 use crate::value::Value;
 

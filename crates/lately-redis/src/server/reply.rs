@@ -4,7 +4,7 @@ use std::ffi::{CString, c_char, c_long};
 
 use crate::raw;
 
-use super::api;
+use super::api::api;
 use crate::failure::Failure;
 
 /// A reply that can be sent in both versions of the protocol.

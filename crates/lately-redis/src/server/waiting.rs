@@ -15,10 +15,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use crate::raw;
+use crate::raw::{self, OK};
 
-use super::call::Command;
-use super::{OK, api, guarded, reply};
+use super::api::{api, catch_panic};
+use super::command::Command;
+use super::reply;
 use crate::failure::Failure;
 use crate::promise::{Planned, Promise};
 use crate::queue::Queue;
@@ -98,7 +99,7 @@ fn plan_for_ever() {
     loop {
         let promise = next_promise();
         let failed = || Err(Failure::new("internal error in the planner: the server's log may say why"));
-        let plan = guarded(|| promise.plan()).unwrap_or_else(failed);
+        let plan = catch_panic(|| promise.plan()).unwrap_or_else(failed);
         let waiting = queue().finish();
         for client in waiting {
             client.end_with(Planned { promise, plan: plan.clone() });
