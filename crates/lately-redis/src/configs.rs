@@ -4,6 +4,7 @@ use lately::{Layout, MAX_WINDOW};
 
 use crate::arguments;
 use crate::failure::Failure;
+use crate::planning;
 use crate::promise::Promise;
 use crate::server::{Module, NotRegistered, NumberConfig, TextConfig, WordConfig};
 
@@ -29,34 +30,36 @@ pub(crate) fn register(module: &Module) -> Result<(), NotRegistered> {
     module.load_configs()
 }
 
-pub(crate) fn default_window() -> u64 {
-    DEFAULT_WINDOW.get()
+/// Returns the promise of filters that are created without options.
+pub(crate) fn default_promise() -> Promise {
+    let layouts = [None, Some(Layout::Slices), Some(Layout::Blocks), Some(Layout::Rows)];
+    Promise {
+        error_rate: DEFAULT_ERROR_RATE.get(),
+        window: DEFAULT_WINDOW.get(),
+        span_ms: None,
+        overload: None,
+        // `None` for `auto`: the planner's own target applies.
+        slack: Some(DEFAULT_SLACK.get()).filter(|slack| slack.is_finite()),
+        // `None` for `auto`: the planner chooses.
+        layout: layouts.get(DEFAULT_LAYOUT.get()).copied().flatten(),
+        shape: None,
+    }
 }
 
-pub(crate) fn default_error_rate() -> f64 {
-    DEFAULT_ERROR_RATE.get()
-}
-
-/// Returns `None` for `auto`: the planner's own target applies.
-pub(crate) fn default_slack() -> Option<f64> {
-    Some(DEFAULT_SLACK.get()).filter(|slack| slack.is_finite())
-}
-
-/// Returns `None` for `auto`: the planner chooses.
-pub(crate) fn default_layout() -> Option<Layout> {
-    [None, Some(Layout::Slices), Some(Layout::Blocks), Some(Layout::Rows)]
-        .get(DEFAULT_LAYOUT.get())
-        .copied()
-        .flatten()
-}
-
-pub(crate) fn max_bytes_per_key() -> u64 {
-    MAX_BYTES_PER_KEY.get()
+/// Fails if a key may not take this many bytes.
+pub(crate) fn check_size(bytes: u64) -> Result<(), Failure> {
+    let most = MAX_BYTES_PER_KEY.get();
+    if bytes <= most {
+        return Ok(());
+    }
+    Err(Failure::new(format!(
+        "the filter takes {bytes} bytes, but apbf.max-bytes-per-key is {most}: ask for a smaller window or a higher error rate, or raise this config"
+    )))
 }
 
 /// Plans the new defaults, so that no client has to wait for the plan. Fails if no plan exists.
 pub(crate) fn were_set() -> Result<(), Failure> {
-    Promise::by_default().plan().map(|_| ())
+    planning::plan(&default_promise()).map(|_| ())
 }
 
 fn parse_rate(text: &[u8]) -> Result<f64, Failure> {

@@ -4,8 +4,6 @@ use std::fmt;
 
 use lately::{ConfigError, SnapshotError};
 
-use crate::promise::Promise;
-
 /// An error reply.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Failure {
@@ -18,8 +16,6 @@ pub(crate) enum Failure {
     /// Refused for a temporary reason. Cluster clients know the reply `TRYAGAIN` and resend the command
     /// automatically.
     TryAgain(String),
-    /// The promise has no plan yet. Plan it, then run the command again.
-    Unplanned(Promise),
 }
 
 impl Failure {
@@ -45,7 +41,6 @@ impl fmt::Display for Failure {
             }
             Self::Refused(message) => write!(f, "ERR {message}"),
             Self::TryAgain(message) => write!(f, "TRYAGAIN {message}"),
-            Self::Unplanned(_) => f.write_str("ERR the filter is not planned yet: send the command again"),
         }
     }
 }

@@ -12,8 +12,8 @@ mod configs;
 mod data_type;
 mod failure;
 mod info;
+mod planning;
 mod promise;
-mod queue;
 mod raw;
 mod replication;
 mod server;
@@ -33,7 +33,7 @@ fn register(module: &Module) -> Result<(), NotRegistered> {
     commands::register(module)?;
     info::register(module)?;
     // Plan the defaults now, so that the first ADD to a missing key does not wait for the planner.
-    if let Err(failure) = promise::Promise::by_default().plan() {
+    if let Err(failure) = planning::plan(&configs::default_promise()) {
         module.warn(&format!(
             "no filter can be created with the apbf.default-* configs; change them with CONFIG SET: {failure}"
         ));

@@ -2,17 +2,16 @@
 
 use lately::MAX_WINDOW;
 
-use super::OPTIONS;
 use super::add::Addition;
+use super::options::{OPTIONS, Options, set_once};
 use crate::arguments::{Arguments, shown};
 use crate::failure::Failure;
-use crate::promise::{Asked, put};
 use crate::replication::Refresh;
-use crate::server::{Argument, Call, Command, Description, KeyUse, Parameter, Reply};
+use crate::server::{Argument, BlockingCommand, Call, Description, KeyUse, Outcome, Parameter, Reply};
 
 pub(super) struct Insert;
 
-impl Command for Insert {
+impl BlockingCommand for Insert {
     const DESCRIPTION: Description = Description::new(
         c"apbf.insert",
         c"Adds items. Creates the filter with the given options if the key is missing.",
@@ -33,18 +32,19 @@ impl Command for Insert {
     )
     .takes(c"O(N) for N items");
 
-    fn run(call: &Call<'_>) -> Result<Reply, Failure> {
+    fn run(call: &Call<'_>) -> Result<Outcome<Reply>, Failure> {
         let (key, rest) = call.key_and_rest()?;
-        let Wanted { asked, refresh, may_create, items } = Wanted::read(rest)?;
+        let Wanted { options, refresh, may_create, items } = Wanted::read(rest)?;
         let mut are_new = vec![false; items.len()];
-        Addition { key, items, refresh, if_missing: may_create.then_some(&asked), is_plain: false }
-            .run(call, &mut are_new)?;
-        Ok(are_new.into())
+        let outcome =
+            Addition { key, items, refresh, if_missing: may_create.then_some(&options), is_plain: false }
+                .run(call, &mut are_new)?;
+        Ok(outcome.map(|()| are_new.into()))
     }
 }
 
 struct Wanted<'a> {
-    asked: Asked,
+    options: Options,
     refresh: Refresh,
     may_create: bool,
     items: &'a [Argument],
@@ -54,18 +54,22 @@ impl<'a> Wanted<'a> {
     fn read(arguments: &'a [Argument]) -> Result<Self, Failure> {
         let mut arguments = Arguments::new(arguments);
         let mut wanted =
-            Self { asked: Asked::default(), refresh: Refresh::Every, may_create: true, items: &[] };
+            Self { options: Options::default(), refresh: Refresh::Every, may_create: true, items: &[] };
         while let Some(word) = arguments.next() {
             let word = word.as_ref();
             match word.to_ascii_uppercase().as_slice() {
-                b"ERROR" => put("ERROR", &mut wanted.asked.error_rate, arguments.real("ERROR")?)?,
+                b"ERROR" => set_once("ERROR", &mut wanted.options.error_rate, arguments.real("ERROR")?)?,
                 b"WINDOW" => {
-                    put("WINDOW", &mut wanted.asked.window, arguments.number("WINDOW", 1..=MAX_WINDOW)?)?;
+                    set_once(
+                        "WINDOW",
+                        &mut wanted.options.window,
+                        arguments.number("WINDOW", 1..=MAX_WINDOW)?,
+                    )?;
                 }
                 b"NX" => wanted.refresh = Refresh::First,
                 b"NOCREATE" => wanted.may_create = false,
                 b"ITEMS" => wanted.items = arguments.rest(),
-                _ if wanted.asked.read_option(word, &mut arguments)? => {}
+                _ if wanted.options.read_option(word, &mut arguments)? => {}
                 _ => {
                     return Err(Failure::new(format!(
                         "'{}' is not an option: write ITEMS before the items; options are ERROR, WINDOW, SPAN, OVERLOAD, SLACK, LAYOUT, SHAPE, SEED, NX and NOCREATE",
@@ -77,7 +81,7 @@ impl<'a> Wanted<'a> {
         if wanted.items.is_empty() {
             return Err(Failure::new("no items: write ITEMS and at least one item at the end"));
         }
-        if !wanted.may_create && wanted.asked != Asked::default() {
+        if !wanted.may_create && wanted.options != Options::default() {
             return Err(Failure::new(
                 "NOCREATE creates no filter: leave out NOCREATE or the options of a new filter",
             ));

@@ -2,15 +2,15 @@
 
 use lately::{Overload, Window};
 
-use super::OPTIONS;
+use super::options::{OPTIONS, Options};
 use crate::arguments::Arguments;
 use crate::failure::Failure;
-use crate::promise::Asked;
-use crate::server::{Call, Command, Description, Parameter, Reply};
+use crate::planning;
+use crate::server::{BlockingCommand, Call, Description, Outcome, Parameter, Reply};
 
 pub(super) struct Plan;
 
-impl Command for Plan {
+impl BlockingCommand for Plan {
     const DESCRIPTION: Description = Description::new(
         c"apbf.plan",
         c"Returns the plan of the filter that APBF.RESERVE would create. Creates nothing.",
@@ -27,9 +27,10 @@ impl Command for Plan {
     )
     .takes(c"O(1); if no filter with these options was planned lately, the client waits for the plan");
 
-    fn run(call: &Call<'_>) -> Result<Reply, Failure> {
-        let asked = Asked::read(&mut Arguments::new(call.arguments()))?;
-        Ok(Reply::Map(describe(&asked.promise()?.plan_for(call)?)))
+    fn run(call: &Call<'_>) -> Result<Outcome<Reply>, Failure> {
+        let options = Options::read(&mut Arguments::new(call.arguments()))?;
+        let outcome = planning::plan_or_block(&options.promise()?, call)?;
+        Ok(outcome.map(|plan| Reply::Map(describe(&plan))))
     }
 }
 

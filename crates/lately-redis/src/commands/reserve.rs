@@ -2,18 +2,18 @@
 
 use std::ffi::CStr;
 
-use super::OPTIONS;
+use super::options::{OPTIONS, Options};
 use crate::arguments::Arguments;
 use crate::failure::Failure;
-use crate::promise::Asked;
+use crate::planning;
 use crate::replication;
-use crate::server::{Call, Command, Description, KeyUse, Parameter, Reply};
+use crate::server::{Argument, BlockingCommand, Call, Description, Key, KeyUse, Outcome, Parameter, Reply};
 
 pub(super) const EVENT: &CStr = c"apbf.reserve";
 
 pub(super) struct Reserve;
 
-impl Command for Reserve {
+impl BlockingCommand for Reserve {
     const DESCRIPTION: Description = Description::new(
         c"apbf.reserve",
         c"Creates a filter that never forgets the last window inserts, or with SPAN those of the span.",
@@ -31,16 +31,29 @@ impl Command for Reserve {
     )
     .takes(c"O(1); if no filter with these options was planned lately, the client waits for the plan");
 
-    fn run(call: &Call<'_>) -> Result<Reply, Failure> {
+    fn run(call: &Call<'_>) -> Result<Outcome<Reply>, Failure> {
         let (name, rest) = call.key_and_rest()?;
-        let asked = Asked::read(&mut Arguments::new(rest))?;
+        let options = Options::read(&mut Arguments::new(rest))?;
         let mut key = call.open_to_write(name);
         if key.value()?.is_some() {
             return Err(Failure::key_exists());
         }
-        let value = key.set(asked.build(call)?)?;
-        replication::created(call, name, value);
-        key.has_changed(EVENT);
-        Ok(Reply::Ok)
+        Ok(create(call, name, &mut key, &options)?.map(|()| Reply::Ok))
     }
+}
+
+/// Creates the filter of a key that does not exist.
+pub(super) fn create(
+    call: &Call<'_>,
+    name: &Argument,
+    key: &mut Key<'_>,
+    options: &Options,
+) -> Result<Outcome<()>, Failure> {
+    let Outcome::Done(plan) = planning::plan_or_block(&options.promise()?, call)? else {
+        return Ok(Outcome::Blocked);
+    };
+    let value = key.set(options.build(&plan)?)?;
+    replication::created(call, name, value);
+    key.has_changed(EVENT);
+    Ok(Outcome::Done(()))
 }

@@ -2,8 +2,8 @@
 
 use lately::Filter;
 
+use crate::configs::check_size;
 use crate::failure::Failure;
-use crate::promise::check_size;
 use crate::server::{Call, Command, Description, KeyUse, Parameter, Reply};
 use crate::value::Value;
 

@@ -29,6 +29,8 @@ pub(crate) struct Call<'a> {
     pub(super) ctx: *mut raw::Ctx,
     /// The command's name and its arguments.
     pub(super) words: &'a [Argument],
+    /// Whether the command writes to its key.
+    pub(super) writes: bool,
 }
 
 impl<'a> Call<'a> {
@@ -51,19 +53,13 @@ impl<'a> Call<'a> {
     /// Returns true if the command was already executed once: it comes from the primary or from the
     /// append-only file, not from a client.
     pub(crate) fn is_replayed(&self) -> bool {
-        // SAFETY: the context belongs to the running command.
-        let flags = unsafe { api!(GetContextFlags(self.ctx)) };
-        flags & (raw::CTX_FLAGS_REPLICATED | raw::CTX_FLAGS_LOADING) != 0
+        self.flags() & (raw::CTX_FLAGS_REPLICATED | raw::CTX_FLAGS_LOADING) != 0
     }
 
-    /// Returns true if the client may be blocked until the reply is ready. Returns false inside transactions
-    /// and scripts, whose commands must run one directly after the other, for replayed commands, which no
-    /// client waits for, and where the server forbids blocking.
-    pub(crate) fn may_wait(&self) -> bool {
-        const IN_A_ROW: c_int = raw::CTX_FLAGS_MULTI | raw::CTX_FLAGS_LUA | raw::CTX_FLAGS_DENY_BLOCKING;
+    /// Returns the flags of the context, `CTX_FLAGS_*`.
+    pub(super) fn flags(&self) -> c_int {
         // SAFETY: the context belongs to the running command.
-        let flags = unsafe { api!(GetContextFlags(self.ctx)) };
-        flags & IN_A_ROW == 0 && !self.is_replayed()
+        unsafe { api!(GetContextFlags(self.ctx)) }
     }
 
     /// Sends the command unchanged to replicas and the append-only file.

@@ -10,7 +10,6 @@ use super::call::{Argument, Call};
 use super::description::{self, Description};
 use super::module::{Module, NotRegistered, registered};
 use super::reply::{self, Reply};
-use super::waiting;
 use crate::failure::Failure;
 
 /// A command of the module.
@@ -20,8 +19,40 @@ pub(crate) trait Command {
     fn run(call: &Call<'_>) -> Result<Reply, Failure>;
 }
 
+/// A command that may block its client. Every other [`Command`] is one that never does.
+pub(crate) trait BlockingCommand {
+    const DESCRIPTION: Description;
+
+    fn run(call: &Call<'_>) -> Result<Outcome<Reply>, Failure>;
+}
+
+impl<C: Command> BlockingCommand for C {
+    const DESCRIPTION: Description = C::DESCRIPTION;
+
+    fn run(call: &Call<'_>) -> Result<Outcome<Reply>, Failure> {
+        C::run(call).map(Outcome::Done)
+    }
+}
+
+/// The outcome of a step of a command.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Outcome<T> {
+    Done(T),
+    /// The client was blocked. The command must end, and will run again.
+    Blocked,
+}
+
+impl<T> Outcome<T> {
+    pub(crate) fn map<U>(self, convert: impl FnOnce(T) -> U) -> Outcome<U> {
+        match self {
+            Self::Done(done) => Outcome::Done(convert(done)),
+            Self::Blocked => Outcome::Blocked,
+        }
+    }
+}
+
 impl Module {
-    pub(crate) fn command<C: Command>(&self) -> Result<(), NotRegistered> {
+    pub(crate) fn command<C: BlockingCommand>(&self) -> Result<(), NotRegistered> {
         let description = &C::DESCRIPTION;
         let (name, flags) = (description.name.as_ptr(), description.flags().as_ptr());
         let key = c_int::from(description.key.is_some());
@@ -39,19 +70,20 @@ impl Module {
 }
 
 /// The callback that the server calls for the command `C`.
-extern "C" fn execute<C: Command>(ctx: *mut raw::Ctx, argv: *mut *mut raw::String, argc: c_int) -> c_int {
+extern "C" fn execute<C: BlockingCommand>(
+    ctx: *mut raw::Ctx,
+    argv: *mut *mut raw::String,
+    argc: c_int,
+) -> c_int {
     // SAFETY: the server passes `argc` pointers to strings that live as long as the command runs, and an
     // `Argument` is a transparent wrapper of one pointer.
     let words = unsafe { slice::from_raw_parts(argv.cast::<Argument>(), usize::try_from(argc).unwrap_or(0)) };
-    let result = catch_panic(|| C::run(&Call { ctx, words }));
+    let result = catch_panic(|| C::run(&Call { ctx, words, writes: C::DESCRIPTION.writes() }));
     let failed = || Err(Failure::new("internal error in the module: the server's log may say why"));
     match result.unwrap_or_else(failed) {
-        Err(Failure::Unplanned(promise)) => {
-            if let Err(failure) = waiting::run_again_after::<C>(ctx, promise) {
-                reply::send(ctx, Err(failure));
-            }
-        }
-        result => reply::send(ctx, result),
+        Ok(Outcome::Done(reply)) => reply::send(ctx, Ok(reply)),
+        Ok(Outcome::Blocked) => {}
+        Err(failure) => reply::send(ctx, Err(failure)),
     }
     OK
 }

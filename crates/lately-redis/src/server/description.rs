@@ -36,7 +36,7 @@ impl Description {
         Self { is_fast: true, ..self }
     }
 
-    fn writes(&self) -> bool {
+    pub(super) fn writes(&self) -> bool {
         matches!(self.key, Some(KeyUse::Creates | KeyUse::Inserts))
     }
 

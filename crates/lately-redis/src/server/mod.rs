@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 mod api;
+mod blocking;
 mod call;
 mod command;
 mod config;
@@ -11,11 +12,11 @@ mod info;
 mod key;
 mod module;
 mod reply;
-mod waiting;
 
-pub(crate) use api::now_ms;
+pub(crate) use api::{catch_panic, now_ms};
+pub(crate) use blocking::{Awaited, BlockedClient};
 pub(crate) use call::{Argument, Call};
-pub(crate) use command::Command;
+pub(crate) use command::{BlockingCommand, Command, Outcome};
 pub(crate) use config::{NumberConfig, TextConfig, WordConfig};
 pub(crate) use data_type::{AofWriter, Digest, Loader, Saver};
 pub(crate) use description::{Description, KeyUse, Parameter};
