@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use crate::failure::Failure;
+use crate::server::Failure;
 
 /// The arguments that have not been read yet.
 pub(crate) struct Arguments<'a, T> {

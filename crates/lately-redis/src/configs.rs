@@ -3,10 +3,9 @@
 use lately::{Layout, MAX_WINDOW};
 
 use crate::arguments;
-use crate::failure::Failure;
 use crate::planning;
 use crate::promise::Promise;
-use crate::server::{Module, NotRegistered, NumberConfig, TextConfig, WordConfig};
+use crate::server::{Failure, Module, NotRegistered, NumberConfig, TextConfig, WordConfig};
 
 static DEFAULT_WINDOW: NumberConfig =
     NumberConfig::new(c"default-window", 100_000, 1, MAX_WINDOW.cast_signed());

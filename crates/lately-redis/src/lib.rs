@@ -10,7 +10,6 @@ mod arguments;
 mod commands;
 mod configs;
 mod data_type;
-mod failure;
 mod info;
 mod planning;
 mod promise;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use lately::{Counters, Filter, Plan, Window};
 
 use crate::allocator;
-use crate::failure::Failure;
+use crate::server::Failure;
 
 /// Number of filters on this server, and the memory that they take.
 static FILTERS: AtomicU64 = AtomicU64::new(0);

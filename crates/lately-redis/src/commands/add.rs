@@ -5,10 +5,11 @@ use std::ffi::CStr;
 
 use super::options::Options;
 use super::reserve;
-use crate::failure::Failure;
 use crate::info;
 use crate::replication::{self, Refresh};
-use crate::server::{self, Argument, BlockingCommand, Call, Description, KeyUse, Outcome, Parameter, Reply};
+use crate::server::{
+    self, Argument, BlockingCommand, Call, Description, Failure, KeyUse, Outcome, Parameter, Reply,
+};
 use crate::value::Value;
 
 pub(super) const EVENT: &CStr = c"apbf.add";

@@ -1,7 +1,6 @@
 //! `APBF.AGE`: how long ago was an item added?
 
-use crate::failure::Failure;
-use crate::server::{self, Call, Command, Description, KeyUse, Parameter, Reply};
+use crate::server::{self, Call, Command, Description, Failure, KeyUse, Parameter, Reply};
 
 pub(super) struct Age;
 

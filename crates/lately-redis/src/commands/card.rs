@@ -1,8 +1,7 @@
 //! `APBF.CARD`: how many different items are in the window?
 
 use super::SAMPLE_BYTES;
-use crate::failure::Failure;
-use crate::server::{self, Call, Command, Description, KeyUse, Parameter, Reply};
+use crate::server::{self, Call, Command, Description, Failure, KeyUse, Parameter, Reply};
 
 pub(super) struct Card;
 

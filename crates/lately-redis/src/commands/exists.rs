@@ -1,8 +1,7 @@
 //! `APBF.EXISTS` and `APBF.MEXISTS`: was an item seen lately?
 
-use crate::failure::Failure;
 use crate::info;
-use crate::server::{self, Argument, Call, Command, Description, KeyUse, Parameter, Reply};
+use crate::server::{self, Argument, Call, Command, Description, Failure, KeyUse, Parameter, Reply};
 
 pub(super) struct Exists;
 pub(super) struct MExists;

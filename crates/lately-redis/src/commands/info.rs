@@ -4,8 +4,7 @@ use lately::Statistics;
 
 use super::{SAMPLE_BYTES, plan};
 use crate::arguments::shown;
-use crate::failure::Failure;
-use crate::server::{self, Call, Command, Description, KeyUse, Parameter, Reply};
+use crate::server::{self, Call, Command, Description, Failure, KeyUse, Parameter, Reply};
 use crate::value::Value;
 
 pub(super) struct Info;

@@ -5,9 +5,10 @@ use lately::MAX_WINDOW;
 use super::add::Addition;
 use super::options::{OPTIONS, Options, set_once};
 use crate::arguments::{Arguments, shown};
-use crate::failure::Failure;
 use crate::replication::Refresh;
-use crate::server::{Argument, BlockingCommand, Call, Description, KeyUse, Outcome, Parameter, Reply};
+use crate::server::{
+    Argument, BlockingCommand, Call, Description, Failure, KeyUse, Outcome, Parameter, Reply,
+};
 
 pub(super) struct Insert;
 

@@ -6,9 +6,8 @@ use lately::Filter;
 use super::add;
 use crate::arguments::{Arguments, number};
 use crate::configs::check_size;
-use crate::failure::Failure;
 use crate::replication::{APPLY, CREATE, PATCH, Refresh};
-use crate::server::{Call, Command, Description, KeyUse, Parameter, Reply};
+use crate::server::{Call, Command, Description, Failure, KeyUse, Parameter, Reply};
 use crate::value::Value;
 
 pub(super) struct Create;

@@ -4,9 +4,8 @@ use lately::{Filter, HashFunction, Layout, MAX_WINDOW, Overload, Plan};
 
 use crate::arguments::{Arguments, shown};
 use crate::configs;
-use crate::failure::Failure;
 use crate::promise::Promise;
-use crate::server::Parameter;
+use crate::server::{Failure, Parameter};
 use crate::value::Value;
 
 /// The options of a new filter, for `COMMAND DOCS`.

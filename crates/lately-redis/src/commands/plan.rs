@@ -4,9 +4,8 @@ use lately::{Overload, Window};
 
 use super::options::{OPTIONS, Options};
 use crate::arguments::Arguments;
-use crate::failure::Failure;
 use crate::planning;
-use crate::server::{BlockingCommand, Call, Description, Outcome, Parameter, Reply};
+use crate::server::{BlockingCommand, Call, Description, Failure, Outcome, Parameter, Reply};
 
 pub(super) struct Plan;
 

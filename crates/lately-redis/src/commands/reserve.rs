@@ -4,10 +4,11 @@ use std::ffi::CStr;
 
 use super::options::{OPTIONS, Options};
 use crate::arguments::Arguments;
-use crate::failure::Failure;
 use crate::planning;
 use crate::replication;
-use crate::server::{Argument, BlockingCommand, Call, Description, Key, KeyUse, Outcome, Parameter, Reply};
+use crate::server::{
+    Argument, BlockingCommand, Call, Description, Failure, Key, KeyUse, Outcome, Parameter, Reply,
+};
 
 pub(super) const EVENT: &CStr = c"apbf.reserve";
 

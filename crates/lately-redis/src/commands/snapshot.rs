@@ -3,8 +3,7 @@
 use lately::Filter;
 
 use crate::configs::check_size;
-use crate::failure::Failure;
-use crate::server::{Call, Command, Description, KeyUse, Parameter, Reply};
+use crate::server::{Call, Command, Description, Failure, KeyUse, Parameter, Reply};
 use crate::value::Value;
 
 pub(super) struct Snapshot;

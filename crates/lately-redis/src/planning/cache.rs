@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lately::Plan;
 
-use crate::failure::Failure;
 use crate::promise::Promise;
+use crate::server::Failure;
 
 /// Number of plans that are kept.
 const MAX_PLANS: usize = 16;

@@ -15,9 +15,8 @@ mod thread;
 
 use lately::Plan;
 
-use crate::failure::Failure;
 use crate::promise::Promise;
-use crate::server::{Call, Outcome};
+use crate::server::{Call, Failure, Outcome};
 
 pub(crate) use cache::plan;
 

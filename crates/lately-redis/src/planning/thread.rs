@@ -8,9 +8,8 @@ use std::thread;
 
 use super::cache::{self, Planned};
 use super::queue::Queue;
-use crate::failure::Failure;
 use crate::promise::Promise;
-use crate::server::{Awaited, BlockedClient, Call, catch_panic};
+use crate::server::{Awaited, BlockedClient, Call, Failure, catch_panic};
 
 /// The maximum number of promises in the queue. With typical promises, the last one waits for half a minute.
 const MAX_PROMISES: usize = 256;

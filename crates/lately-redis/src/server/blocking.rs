@@ -13,8 +13,8 @@ use crate::raw::{self, OK};
 
 use super::api::api;
 use super::call::Call;
+use super::failure::Failure;
 use super::reply;
-use crate::failure::Failure;
 
 /// A result that blocked clients wait for.
 pub(crate) trait Awaited: Send + Sized + 'static {

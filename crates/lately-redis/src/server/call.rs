@@ -6,7 +6,7 @@ use std::slice;
 use crate::raw;
 
 use super::api::api;
-use crate::failure::Failure;
+use super::failure::Failure;
 
 /// An argument of a command: any bytes.
 #[repr(transparent)]

@@ -8,9 +8,9 @@ use crate::raw::{self, OK};
 use super::api::{api, catch_panic};
 use super::call::{Argument, Call};
 use super::description::{self, Description};
+use super::failure::Failure;
 use super::module::{Module, NotRegistered, registered};
 use super::reply::{self, Reply};
-use crate::failure::Failure;
 
 /// A command of the module.
 pub(crate) trait Command {

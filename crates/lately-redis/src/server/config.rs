@@ -8,8 +8,8 @@ use crate::raw::{self, ERR, OK};
 
 use super::api::{api, catch_panic};
 use super::call::Argument;
+use super::failure::Failure;
 use super::module::{Module, NotRegistered, registered};
-use crate::failure::Failure;
 
 /// A config that is a whole number.
 pub(crate) struct NumberConfig {

@@ -8,7 +8,7 @@ use crate::raw::{self, OK};
 use super::api::api;
 use super::call::{Argument, Call};
 use super::data_type;
-use crate::failure::Failure;
+use super::failure::Failure;
 use crate::value::Value;
 
 /// An open key.

@@ -5,7 +5,7 @@ use std::ffi::{CString, c_char, c_long};
 use crate::raw;
 
 use super::api::api;
-use crate::failure::Failure;
+use super::failure::Failure;
 
 /// A reply that can be sent in both versions of the protocol.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,4 +1,4 @@
-//! Reasons why a command is refused.
+//! Error replies.
 
 use std::fmt;
 
