@@ -27,7 +27,7 @@ fn register(module: &Module) -> Result<(), NotRegistered> {
     // While a forked process saves, each page that the server writes is copied: huge pages make that
     // expensive.
     lately::ask_for_huge_pages(false);
-    data_type::register(module)?;
+    module.data_type::<value::Value>()?;
     configs::register(module)?;
     commands::register(module)?;
     info::register(module)?;

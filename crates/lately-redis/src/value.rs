@@ -62,11 +62,6 @@ impl Value {
         }
     }
 
-    /// Returns `None` if the memory cannot be allocated.
-    pub(crate) fn copy(&self) -> Option<Box<Self>> {
-        Self::new(|| self.filter.try_clone()).ok()
-    }
-
     /// Returns the bytes as the server counts them, including the allocator's rounding.
     pub(crate) fn allocated_bytes(&self) -> usize {
         self.allocated_bytes

@@ -106,10 +106,10 @@ pub(super) struct Addition<'a> {
 impl Addition<'_> {
     /// Adds the items. Sets `are_new` to true for each item that was new.
     pub(super) fn run(&self, call: &Call<'_>, are_new: &mut [bool]) -> Result<Outcome<()>, Failure> {
-        let mut key = call.open_to_write(self.key);
+        let mut key = call.open_to_write::<Value>(self.key);
         if key.value()?.is_none() {
             let options = self.if_missing.ok_or_else(Failure::no_such_key)?;
-            if reserve::create(call, self.key, &mut key, options)? == Outcome::Blocked {
+            if reserve::create(call, &mut key, options)? == Outcome::Blocked {
                 return Ok(Outcome::Blocked);
             }
         }
@@ -117,7 +117,7 @@ impl Addition<'_> {
         let now_ms = value.has_clock().then(server::now_ms);
         if add(value, self.items, self.refresh, now_ms, are_new) {
             replication::added(call, self.key, self.items, self.refresh, now_ms, self.is_plain);
-            key.has_changed(EVENT);
+            key.notify_change(EVENT);
         }
         Ok(Outcome::Done(()))
     }

@@ -1,6 +1,7 @@
 //! `APBF.AGE`: how long ago was an item added?
 
 use crate::server::{self, Call, Command, Description, Failure, KeyUse, Parameter, Reply};
+use crate::value::Value;
 
 pub(super) struct Age;
 
@@ -15,7 +16,7 @@ impl Command for Age {
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (key, [item]) = call.key_and::<1>()?;
-        let key = call.open(key);
+        let key = call.open_to_read::<Value>(key);
         let age = key.value()?.and_then(|value| value.filter.as_of(server::now_ms()).age_of(item));
         Ok(age.map_or(Reply::Null, |age| {
             let ranges = [Some(age.inserts), age.millis].into_iter().flatten();

@@ -2,6 +2,7 @@
 
 use super::SAMPLE_BYTES;
 use crate::server::{self, Call, Command, Description, Failure, KeyUse, Parameter, Reply};
+use crate::value::Value;
 
 pub(super) struct Card;
 
@@ -16,7 +17,7 @@ impl Command for Card {
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (key, []) = call.key_and::<0>()?;
-        let key = call.open(key);
+        let key = call.open_to_read::<Value>(key);
         let estimate = key
             .value()?
             .map_or(0.0, |value| value.filter.as_of(server::now_ms()).estimate_distinct_items(SAMPLE_BYTES));

@@ -2,6 +2,7 @@
 
 use crate::info;
 use crate::server::{self, Argument, Call, Command, Description, Failure, KeyUse, Parameter, Reply};
+use crate::value::Value;
 
 pub(super) struct Exists;
 pub(super) struct MExists;
@@ -42,7 +43,7 @@ impl Command for MExists {
 
 /// Leaves `seen` unchanged if the key is missing. `seen` has the length of `items`.
 fn look_up(call: &Call<'_>, key: &Argument, items: &[Argument], seen: &mut [bool]) -> Result<(), Failure> {
-    if let Some(value) = call.open(key).value()? {
+    if let Some(value) = call.open_to_read::<Value>(key).value()? {
         let filter = value.filter.as_of(server::now_ms());
         match (items, &mut *seen) {
             ([item], [seen]) => *seen = filter.contains(item),

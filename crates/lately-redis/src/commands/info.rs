@@ -20,7 +20,7 @@ impl Command for Info {
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (key, rest) = call.key_and_rest()?;
-        let key = call.open(key);
+        let key = call.open_to_read::<Value>(key);
         let fields = describe(key.value()?.ok_or_else(Failure::no_such_key)?, server::now_ms());
         match rest {
             [] => Ok(Reply::Map(fields)),

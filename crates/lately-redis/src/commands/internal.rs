@@ -24,7 +24,7 @@ impl Command for Create {
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (name, [blueprint]) = call.key_and::<1>()?;
-        let mut key = call.open_to_write(name);
+        let mut key = call.open_to_write::<Value>(name);
         if key.value()?.is_some() {
             return Err(Failure::key_exists());
         }
@@ -35,7 +35,7 @@ impl Command for Create {
         value.check_counts()?;
         key.set(value)?;
         call.replicate_verbatim();
-        key.has_changed(super::reserve::EVENT);
+        key.notify_change(super::reserve::EVENT);
         Ok(Reply::Ok)
     }
 }
@@ -60,10 +60,10 @@ impl Command for Patch {
             )));
         }
         let words: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
-        let mut key = call.open_to_write(name);
+        let mut key = call.open_to_write::<Value>(name);
         key.value()?.ok_or_else(Failure::no_such_key)?.filter.set_words(first, &words)?;
         call.replicate_verbatim();
-        key.has_changed(c"apbf.patch");
+        key.notify_change(c"apbf.patch");
         Ok(Reply::Ok)
     }
 }
@@ -91,12 +91,12 @@ impl Command for Apply {
         let now_ms = arguments.number("now-ms", 0..=i64::MAX.cast_unsigned())?;
         let refresh = arguments.one_of("refresh", &Refresh::WORDS)?;
         let items = arguments.rest();
-        let mut key = call.open_to_write(name);
+        let mut key = call.open_to_write::<Value>(name);
         let value = key.value()?.ok_or_else(Failure::no_such_key)?;
         let mut are_new = vec![false; items.len()];
         if add::add(value, items, refresh, Some(now_ms), &mut are_new) {
             call.replicate_verbatim();
-            key.has_changed(add::EVENT);
+            key.notify_change(add::EVENT);
         }
         Ok(are_new.into())
     }

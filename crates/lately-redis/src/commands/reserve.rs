@@ -7,8 +7,9 @@ use crate::arguments::Arguments;
 use crate::planning;
 use crate::replication;
 use crate::server::{
-    Argument, BlockingCommand, Call, Description, Failure, Key, KeyUse, Outcome, Parameter, Reply,
+    BlockingCommand, Call, Description, Failure, KeyUse, Outcome, Parameter, Reply, WriteKey,
 };
+use crate::value::Value;
 
 pub(super) const EVENT: &CStr = c"apbf.reserve";
 
@@ -35,26 +36,26 @@ impl BlockingCommand for Reserve {
     fn run(call: &Call<'_>) -> Result<Outcome<Reply>, Failure> {
         let (name, rest) = call.key_and_rest()?;
         let options = Options::read(&mut Arguments::new(rest))?;
-        let mut key = call.open_to_write(name);
+        let mut key = call.open_to_write::<Value>(name);
         if key.value()?.is_some() {
             return Err(Failure::key_exists());
         }
-        Ok(create(call, name, &mut key, &options)?.map(|()| Reply::Ok))
+        Ok(create(call, &mut key, &options)?.map(|()| Reply::Ok))
     }
 }
 
 /// Creates the filter of a key that does not exist.
 pub(super) fn create(
     call: &Call<'_>,
-    name: &Argument,
-    key: &mut Key<'_>,
+    key: &mut WriteKey<'_, Value>,
     options: &Options,
 ) -> Result<Outcome<()>, Failure> {
     let Outcome::Done(plan) = planning::plan_or_block(&options.promise()?, call)? else {
         return Ok(Outcome::Blocked);
     };
+    let name = key.name();
     let value = key.set(options.build(&plan)?)?;
     replication::created(call, name, value);
-    key.has_changed(EVENT);
+    key.notify_change(EVENT);
     Ok(Outcome::Done(()))
 }

@@ -20,7 +20,7 @@ impl Command for Snapshot {
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (key, []) = call.key_and::<0>()?;
-        let key = call.open(key);
+        let key = call.open_to_read::<Value>(key);
         let value = key.value()?.ok_or_else(Failure::no_such_key)?;
         Ok(Reply::Bytes(value.filter.to_bytes()))
     }
@@ -37,7 +37,7 @@ impl Command for Load {
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (name, [bytes]) = call.key_and::<1>()?;
-        let mut key = call.open_to_write(name);
+        let mut key = call.open_to_write::<Value>(name);
         if key.value()?.is_some() {
             return Err(Failure::key_exists());
         }
@@ -49,7 +49,7 @@ impl Command for Load {
         value.check_counts()?;
         key.set(value)?;
         call.replicate_verbatim();
-        key.has_changed(c"apbf.load");
+        key.notify_change(c"apbf.load");
         Ok(Reply::Ok)
     }
 }
