@@ -5,28 +5,37 @@ use lately::{Layout, MAX_WINDOW};
 use crate::arguments;
 use crate::planning;
 use crate::promise::Promise;
-use crate::server::{Failure, Module, NotRegistered, NumberConfig, TextConfig, WordConfig};
+use crate::server::{Configs, EnumConfig, Failure, IntegerConfig, Module, NotRegistered, RealConfig};
 
-static DEFAULT_WINDOW: NumberConfig =
-    NumberConfig::new(c"default-window", 100_000, 1, MAX_WINDOW.cast_signed());
-static DEFAULT_ERROR_RATE: TextConfig = TextConfig::new(c"default-error-rate", c"0.001", 0.001, parse_rate);
-static DEFAULT_SLACK: TextConfig = TextConfig::new(c"default-slack", c"auto", AUTO, parse_slack);
-static DEFAULT_LAYOUT: WordConfig =
-    WordConfig::new(c"default-layout", &[c"auto", c"slices", c"blocks", c"rows"]);
+static DEFAULT_WINDOW: IntegerConfig =
+    IntegerConfig::new(c"default-window", 100_000, 1, MAX_WINDOW.cast_signed());
+static DEFAULT_ERROR_RATE: RealConfig = RealConfig::new(c"default-error-rate", c"0.001", 0.001, parse_rate);
+static DEFAULT_SLACK: RealConfig = RealConfig::new(c"default-slack", c"auto", AUTO, parse_slack);
+static DEFAULT_LAYOUT: EnumConfig =
+    EnumConfig::new(c"default-layout", &[c"auto", c"slices", c"blocks", c"rows"]);
 /// The default is the server's default limit for one reply or one argument.
-static MAX_BYTES_PER_KEY: NumberConfig =
-    NumberConfig::new(c"max-bytes-per-key", 512 << 20, 1024, i64::MAX).in_bytes();
+static MAX_BYTES_PER_KEY: IntegerConfig =
+    IntegerConfig::new(c"max-bytes-per-key", 512 << 20, 1024, i64::MAX).in_bytes();
 
 /// The value of the text `auto`: the planner decides.
 const AUTO: f64 = f64::INFINITY;
 
 pub(crate) fn register(module: &Module) -> Result<(), NotRegistered> {
-    module.number_config(&DEFAULT_WINDOW)?;
-    module.text_config(&DEFAULT_ERROR_RATE)?;
-    module.text_config(&DEFAULT_SLACK)?;
-    module.word_config(&DEFAULT_LAYOUT)?;
-    module.number_config(&MAX_BYTES_PER_KEY)?;
+    module.integer_config::<Defaults>(&DEFAULT_WINDOW)?;
+    module.real_config::<Defaults>(&DEFAULT_ERROR_RATE)?;
+    module.real_config::<Defaults>(&DEFAULT_SLACK)?;
+    module.enum_config::<Defaults>(&DEFAULT_LAYOUT)?;
+    module.integer_config::<Defaults>(&MAX_BYTES_PER_KEY)?;
     module.load_configs()
+}
+
+struct Defaults;
+
+impl Configs for Defaults {
+    /// Plans the new defaults, so that no client has to wait for the plan. Fails if no plan exists.
+    fn were_set() -> Result<(), Failure> {
+        planning::plan(&default_promise()).map(|_| ())
+    }
 }
 
 /// Returns the promise of filters that are created without options.
@@ -54,11 +63,6 @@ pub(crate) fn check_size(bytes: u64) -> Result<(), Failure> {
     Err(Failure::new(format!(
         "the filter takes {bytes} bytes, but apbf.max-bytes-per-key is {most}: ask for a smaller window or a higher error rate, or raise this config"
     )))
-}
-
-/// Plans the new defaults, so that no client has to wait for the plan. Fails if no plan exists.
-pub(crate) fn were_set() -> Result<(), Failure> {
-    planning::plan(&default_promise()).map(|_| ())
 }
 
 fn parse_rate(text: &[u8]) -> Result<f64, Failure> {

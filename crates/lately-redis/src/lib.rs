@@ -10,7 +10,7 @@ mod arguments;
 mod commands;
 mod configs;
 mod data_type;
-mod info;
+mod info_section;
 mod planning;
 mod promise;
 mod raw;
@@ -30,7 +30,7 @@ fn register(module: &Module) -> Result<(), NotRegistered> {
     module.data_type::<value::Value>()?;
     configs::register(module)?;
     commands::register(module)?;
-    info::register(module)?;
+    module.info_section::<info_section::Totals>()?;
     // Plan the defaults now, so that the first ADD to a missing key does not wait for the planner.
     if let Err(failure) = planning::plan(&configs::default_promise()) {
         module.warn(&format!(

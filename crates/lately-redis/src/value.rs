@@ -12,11 +12,11 @@ use crate::server::Failure;
 static FILTERS: AtomicU64 = AtomicU64::new(0);
 static BYTES: AtomicU64 = AtomicU64::new(0);
 
-pub(crate) fn filters() -> u64 {
+pub(crate) fn filter_count() -> u64 {
     FILTERS.load(Ordering::Relaxed)
 }
 
-pub(crate) fn bytes_of_all() -> u64 {
+pub(crate) fn total_bytes() -> u64 {
     BYTES.load(Ordering::Relaxed)
 }
 

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 
 use super::options::Options;
 use super::reserve;
-use crate::info;
+use crate::info_section;
 use crate::replication::{self, Refresh};
 use crate::server::{
     self, Argument, BlockingCommand, Call, Description, Failure, KeyUse, Outcome, Parameter, Reply,
@@ -137,7 +137,7 @@ pub(super) fn add(
         let filter = filter.as_of(now_ms);
         if items.iter().all(|item| filter.contains(item)) {
             are_new.fill(false);
-            info::count_hits(items.len() as u64);
+            info_section::count_read(items.len() as u64);
             return false;
         }
     }
@@ -154,6 +154,6 @@ pub(super) fn add(
     // The filter returns true for seen items, the reply for new ones.
     are_new.iter_mut().for_each(|is_new| *is_new = !*is_new);
     let after = filter.counters();
-    info::count(are_new.iter().filter(|&&is_new| !is_new).count() as u64, &before, &after);
+    info_section::count_write(are_new.iter().filter(|&&is_new| !is_new).count() as u64, &before, &after);
     after != before || now_ms.is_some()
 }
