@@ -3,10 +3,10 @@
 use std::cell::OnceCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use lately::{Counters, Filter, Plan, Window};
+use lately::{AsOf, Counters, Filter, Plan, Window};
 
 use crate::allocator;
-use crate::server::Failure;
+use crate::server::{self, Failure};
 
 /// Number of filters on this server, and the memory that they take.
 static FILTERS: AtomicU64 = AtomicU64::new(0);
@@ -65,6 +65,12 @@ impl Value {
     /// Returns the bytes as the server counts them, including the allocator's rounding.
     pub(crate) fn allocated_bytes(&self) -> usize {
         self.allocated_bytes
+    }
+
+    /// Returns the filter as of now, for commands that read. They must not perform the shifts that are due:
+    /// shifting is a write, and replicas get their writes from the primary.
+    pub(crate) fn as_of_now(&self) -> AsOf<'_> {
+        self.filter.as_of(server::now_ms())
     }
 
     pub(crate) fn plan(&self) -> &Plan {

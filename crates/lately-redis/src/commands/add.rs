@@ -3,6 +3,7 @@
 
 use std::ffi::CStr;
 
+use super::keys::no_such_key;
 use super::options::Options;
 use super::reserve;
 use crate::info_section;
@@ -24,7 +25,7 @@ impl BlockingCommand for Add {
         c"apbf.add",
         c"Adds an item. Returns 1 if it was not seen lately, 0 if it was. Every sighting refreshes the item.",
         Some(KeyUse::Inserts),
-        &[Parameter::KEY, Parameter::ITEM],
+        &[Parameter::ITEM],
     )
     .fast();
 
@@ -38,7 +39,7 @@ impl BlockingCommand for AddNx {
         c"apbf.addnx",
         c"Adds an item unless it was seen lately. Returns 1 if added, 0 if not. Repeats do not refresh the item.",
         Some(KeyUse::Inserts),
-        &[Parameter::KEY, Parameter::ITEM],
+        &[Parameter::ITEM],
     )
     .fast();
 
@@ -52,7 +53,7 @@ impl BlockingCommand for MAdd {
         c"apbf.madd",
         c"Adds items in order, each as APBF.ADD does.",
         Some(KeyUse::Inserts),
-        &[Parameter::KEY, Parameter::ITEMS],
+        &[Parameter::ITEMS],
     )
     .takes(c"O(N) for N items");
 
@@ -66,7 +67,7 @@ impl BlockingCommand for MAddNx {
         c"apbf.maddnx",
         c"Adds items in order, each as APBF.ADDNX does.",
         Some(KeyUse::Inserts),
-        &[Parameter::KEY, Parameter::ITEMS],
+        &[Parameter::ITEMS],
     )
     .takes(c"O(N) for N items");
 
@@ -108,12 +109,12 @@ impl Addition<'_> {
     pub(super) fn run(&self, call: &Call<'_>, are_new: &mut [bool]) -> Result<Outcome<()>, Failure> {
         let mut key = call.open_to_write::<Value>(self.key);
         if key.value()?.is_none() {
-            let options = self.if_missing.ok_or_else(Failure::no_such_key)?;
+            let options = self.if_missing.ok_or_else(no_such_key)?;
             if reserve::create(call, &mut key, options)? == Outcome::Blocked {
                 return Ok(Outcome::Blocked);
             }
         }
-        let value = key.value()?.ok_or_else(Failure::no_such_key)?;
+        let value = key.value()?.ok_or_else(no_such_key)?;
         let now_ms = value.has_clock().then(server::now_ms);
         if add(value, self.items, self.refresh, now_ms, are_new) {
             replication::added(call, self.key, self.items, self.refresh, now_ms, self.is_plain);

@@ -1,6 +1,6 @@
 //! `APBF.AGE`: how long ago was an item added?
 
-use crate::server::{self, Call, Command, Description, Failure, KeyUse, Parameter, Reply};
+use crate::server::{Call, Command, Description, Failure, KeyUse, Parameter, Reply};
 use crate::value::Value;
 
 pub(super) struct Age;
@@ -10,14 +10,14 @@ impl Command for Age {
         c"apbf.age",
         c"Returns the least and most inserts (and milliseconds) since the item was added; nil if not seen lately.",
         Some(KeyUse::Reads),
-        &[Parameter::KEY, Parameter::ITEM],
+        &[Parameter::ITEM],
     )
     .fast();
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (key, [item]) = call.key_and::<1>()?;
         let key = call.open_to_read::<Value>(key);
-        let age = key.value()?.and_then(|value| value.filter.as_of(server::now_ms()).age_of(item));
+        let age = key.value()?.and_then(|value| value.as_of_now().age_of(item));
         Ok(age.map_or(Reply::Null, |age| {
             let ranges = [Some(age.inserts), age.millis].into_iter().flatten();
             Reply::Array(ranges.flat_map(|range| [*range.start(), *range.end()]).map(Reply::count).collect())

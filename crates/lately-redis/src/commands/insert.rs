@@ -18,7 +18,6 @@ impl BlockingCommand for Insert {
         c"Adds items. Creates the filter with the given options if the key is missing.",
         Some(KeyUse::Inserts),
         &[
-            Parameter::KEY,
             Parameter::real(c"error-rate").after(c"ERROR").optional(),
             Parameter::integer(c"window").after(c"WINDOW").optional(),
             OPTIONS[0],

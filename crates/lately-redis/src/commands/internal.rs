@@ -3,7 +3,8 @@
 
 use lately::Filter;
 
-use super::add;
+use super::keys::{create_from_arguments, no_such_key, open_missing};
+use super::{add, reserve};
 use crate::arguments::{Arguments, number};
 use crate::configs::check_size;
 use crate::replication::{APPLY, CREATE, PATCH, Refresh};
@@ -19,24 +20,17 @@ impl Command for Create {
         CREATE,
         c"Internal: creates a filter with the dimensions in the blueprint.",
         Some(KeyUse::Creates),
-        &[Parameter::KEY, Parameter::text(c"blueprint")],
+        &[Parameter::text(c"blueprint")],
     );
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (name, [blueprint]) = call.key_and::<1>()?;
-        let mut key = call.open_to_write::<Value>(name);
-        if key.value()?.is_some() {
-            return Err(Failure::key_exists());
-        }
+        let key = open_missing(call, name)?;
         let value = Value::new(|| Filter::from_blueprint(blueprint.as_ref()))?;
         if !call.is_replayed() {
             check_size(value.filter.memory_bytes())?;
         }
-        value.check_counts()?;
-        key.set(value)?;
-        call.replicate_verbatim();
-        key.notify_change(super::reserve::EVENT);
-        Ok(Reply::Ok)
+        create_from_arguments(call, key, value, reserve::EVENT)
     }
 }
 
@@ -45,7 +39,7 @@ impl Command for Patch {
         PATCH,
         c"Internal: overwrites words of a filter's memory.",
         Some(KeyUse::Inserts),
-        &[Parameter::KEY, Parameter::integer(c"first-word"), Parameter::text(c"words")],
+        &[Parameter::integer(c"first-word"), Parameter::text(c"words")],
     )
     .takes(c"O(N) for N bytes");
 
@@ -61,7 +55,7 @@ impl Command for Patch {
         }
         let words: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
         let mut key = call.open_to_write::<Value>(name);
-        key.value()?.ok_or_else(Failure::no_such_key)?.filter.set_words(first, &words)?;
+        key.value()?.ok_or_else(no_such_key)?.filter.set_words(first, &words)?;
         call.replicate_verbatim();
         key.notify_change(c"apbf.patch");
         Ok(Reply::Ok)
@@ -74,7 +68,6 @@ impl Command for Apply {
         c"Internal: adds items to a time window at the given time.",
         Some(KeyUse::Inserts),
         &[
-            Parameter::KEY,
             Parameter::integer(c"now-ms"),
             Parameter::one_of(
                 c"refresh",
@@ -92,7 +85,7 @@ impl Command for Apply {
         let refresh = arguments.one_of("refresh", &Refresh::WORDS)?;
         let items = arguments.rest();
         let mut key = call.open_to_write::<Value>(name);
-        let value = key.value()?.ok_or_else(Failure::no_such_key)?;
+        let value = key.value()?.ok_or_else(no_such_key)?;
         let mut are_new = vec![false; items.len()];
         if add::add(value, items, refresh, Some(now_ms), &mut are_new) {
             call.replicate_verbatim();

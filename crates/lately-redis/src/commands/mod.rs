@@ -7,16 +7,13 @@ mod exists;
 mod info;
 mod insert;
 mod internal;
+mod keys;
 mod options;
 mod plan;
 mod reserve;
 mod snapshot;
 
 use crate::server::{Module, NotRegistered};
-
-/// Size of the sample for estimates: large enough for an error of a few percent, too small for a noticeable
-/// pause.
-const SAMPLE_BYTES: u64 = 256 << 10;
 
 pub(crate) fn register(module: &Module) -> Result<(), NotRegistered> {
     module.command::<reserve::Reserve>()?;

@@ -1,5 +1,7 @@
 //! The options of a new filter: how RESERVE, PLAN and INSERT read them, and how `COMMAND DOCS` shows them.
 
+use std::ffi::CStr;
+
 use lately::{Filter, HashFunction, Layout, MAX_WINDOW, Overload, Plan};
 
 use crate::arguments::{Arguments, shown};
@@ -8,7 +10,7 @@ use crate::promise::Promise;
 use crate::server::{Failure, Parameter};
 use crate::value::Value;
 
-/// The options of a new filter, for `COMMAND DOCS`.
+/// The options of a new filter, as `COMMAND DOCS` shows them.
 pub(super) const OPTIONS: [Parameter; 5] = [
     Parameter::all_of(
         c"time",
@@ -38,6 +40,21 @@ pub(super) const OPTIONS: [Parameter; 5] = [
         .after(c"SHAPE")
         .optional(),
     Parameter::integer(c"seed").after(c"SEED").optional(),
+];
+
+/// How long RESERVE and PLAN take, as `COMMAND DOCS` shows it.
+pub(super) const PLANNING_TIME: &CStr =
+    c"O(1); if no filter with these options was planned lately, the client waits for the plan";
+
+/// The arguments that RESERVE and PLAN share, as `COMMAND DOCS` shows them.
+pub(super) const RATE_WINDOW_AND_OPTIONS: [Parameter; 7] = [
+    Parameter::real(c"error-rate"),
+    Parameter::integer(c"window"),
+    OPTIONS[0],
+    OPTIONS[1],
+    OPTIONS[2],
+    OPTIONS[3],
+    OPTIONS[4],
 ];
 
 /// The options that were given; the configs supply the others.

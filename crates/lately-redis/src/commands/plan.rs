@@ -2,10 +2,10 @@
 
 use lately::{Overload, Window};
 
-use super::options::{OPTIONS, Options};
+use super::options::{Options, PLANNING_TIME, RATE_WINDOW_AND_OPTIONS};
 use crate::arguments::Arguments;
 use crate::planning;
-use crate::server::{BlockingCommand, Call, Description, Failure, Outcome, Parameter, Reply};
+use crate::server::{BlockingCommand, Call, Description, Failure, Outcome, Reply};
 
 pub(super) struct Plan;
 
@@ -14,17 +14,9 @@ impl BlockingCommand for Plan {
         c"apbf.plan",
         c"Returns the plan of the filter that APBF.RESERVE would create. Creates nothing.",
         None,
-        &[
-            Parameter::real(c"error-rate"),
-            Parameter::integer(c"window"),
-            OPTIONS[0],
-            OPTIONS[1],
-            OPTIONS[2],
-            OPTIONS[3],
-            OPTIONS[4],
-        ],
+        &RATE_WINDOW_AND_OPTIONS,
     )
-    .takes(c"O(1); if no filter with these options was planned lately, the client waits for the plan");
+    .takes(PLANNING_TIME);
 
     fn run(call: &Call<'_>) -> Result<Outcome<Reply>, Failure> {
         let options = Options::read(&mut Arguments::new(call.arguments()))?;

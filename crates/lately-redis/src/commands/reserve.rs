@@ -2,13 +2,12 @@
 
 use std::ffi::CStr;
 
-use super::options::{OPTIONS, Options};
+use super::keys::open_missing;
+use super::options::{Options, PLANNING_TIME, RATE_WINDOW_AND_OPTIONS};
 use crate::arguments::Arguments;
 use crate::planning;
 use crate::replication;
-use crate::server::{
-    BlockingCommand, Call, Description, Failure, KeyUse, Outcome, Parameter, Reply, WriteKey,
-};
+use crate::server::{BlockingCommand, Call, Description, Failure, KeyUse, Outcome, Reply, WriteKey};
 use crate::value::Value;
 
 pub(super) const EVENT: &CStr = c"apbf.reserve";
@@ -20,26 +19,14 @@ impl BlockingCommand for Reserve {
         c"apbf.reserve",
         c"Creates a filter that never forgets the last window inserts, or with SPAN those of the span.",
         Some(KeyUse::Creates),
-        &[
-            Parameter::KEY,
-            Parameter::real(c"error-rate"),
-            Parameter::integer(c"window"),
-            OPTIONS[0],
-            OPTIONS[1],
-            OPTIONS[2],
-            OPTIONS[3],
-            OPTIONS[4],
-        ],
+        &RATE_WINDOW_AND_OPTIONS,
     )
-    .takes(c"O(1); if no filter with these options was planned lately, the client waits for the plan");
+    .takes(PLANNING_TIME);
 
     fn run(call: &Call<'_>) -> Result<Outcome<Reply>, Failure> {
         let (name, rest) = call.key_and_rest()?;
         let options = Options::read(&mut Arguments::new(rest))?;
-        let mut key = call.open_to_write::<Value>(name);
-        if key.value()?.is_some() {
-            return Err(Failure::key_exists());
-        }
+        let mut key = open_missing(call, name)?;
         Ok(create(call, &mut key, &options)?.map(|()| Reply::Ok))
     }
 }

@@ -13,6 +13,7 @@ pub(crate) struct Description {
     is_fast: bool,
     /// How the command uses its key, the first argument; `None` if it has no key.
     pub(super) key: Option<KeyUse>,
+    /// The parameters after the key.
     parameters: &'static [Parameter],
 }
 
@@ -62,8 +63,13 @@ impl Description {
 
     /// Returns the number of words including the name; negative if it is a minimum.
     fn arity(&self) -> c_int {
-        let least = 1 + self.parameters.iter().map(Parameter::least_words).sum::<c_int>();
-        if self.parameters.iter().all(|parameter| parameter.flags == 0) { least } else { -least }
+        let parameters = self.key_and_parameters();
+        let least = 1 + parameters.iter().map(Parameter::least_words).sum::<c_int>();
+        if parameters.iter().all(|parameter| parameter.flags == 0) { least } else { -least }
+    }
+
+    fn key_and_parameters(&self) -> Vec<Parameter> {
+        self.key.map(|_| Parameter::KEY).into_iter().chain(self.parameters.iter().copied()).collect()
     }
 }
 
@@ -98,7 +104,7 @@ pub(crate) struct Parameter {
 }
 
 impl Parameter {
-    pub(crate) const KEY: Self = Self::new(c"key", raw::ARG_TYPE_KEY);
+    const KEY: Self = Self::new(c"key", raw::ARG_TYPE_KEY);
     pub(crate) const ITEM: Self = Self::text(c"item");
     pub(crate) const ITEMS: Self = Self::ITEM.with(raw::CMD_ARG_MULTIPLE);
 
@@ -223,7 +229,7 @@ pub(super) fn with_info<T>(
     };
     let mut keys: Vec<_> = description.key.map(first_argument).into_iter().chain([no_key]).collect();
     let mut kept = Vec::new();
-    let mut arguments = listed(description.parameters, &mut kept);
+    let mut arguments = listed(&description.key_and_parameters(), &mut kept);
     hand_over(&raw::CommandInfo {
         version: &raw const version,
         summary: description.summary.as_ptr(),

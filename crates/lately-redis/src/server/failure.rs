@@ -22,14 +22,6 @@ impl Failure {
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self::Refused(message.into())
     }
-
-    pub(crate) fn key_exists() -> Self {
-        Self::new("the key already exists: delete it first, or choose another name")
-    }
-
-    pub(crate) fn no_such_key() -> Self {
-        Self::new("no such key: create a filter with APBF.RESERVE")
-    }
 }
 
 impl fmt::Display for Failure {
