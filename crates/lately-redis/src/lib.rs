@@ -1,9 +1,20 @@
-//! A module that adds the filter to Redis and Valkey as a native data type.
+//! A module that adds the filter to Redis and Valkey as a native data type. The library `lately` does the
+//! planning, the windows and the snapshots. docs/redis.md is the manual for users and operators.
 //!
-//! The library `lately` does the planning, the windows and the snapshots. This crate turns them into commands
-//! (`commands`), a data type (`data_type`), configs and replication. `raw` declares the server's C interface.
-//! All calls of it, and all unsafe code, are in `server`, `allocator` and `raw`. docs/redis.md is the manual
-//! for users and operators.
+//! Each module uses only those below it:
+//!
+//! ```text
+//! commands                        one file per family of commands
+//! configs                         the default promise, and the largest size of a key
+//! planning                        where a promise becomes a plan
+//! data_type  info_section         how a key is saved, loaded and rewritten; the section of INFO
+//! replication                     what replicas and the append-only file receive
+//! arguments  promise  value       a command's arguments; what a user asks for; what a key holds
+//! server                          a safe interface to the server
+//! allocator  raw                  the server's memory; declarations of its C interface
+//! ```
+//!
+//! Only the last two rows contain unsafe code and know the C interface.
 
 mod allocator;
 mod arguments;

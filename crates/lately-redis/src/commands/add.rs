@@ -50,7 +50,7 @@ impl BlockingCommand for AddNx {
 
 impl BlockingCommand for MAdd {
     const DESCRIPTION: Description = Description::new(
-        c"apbf.madd",
+        replication::MADD,
         c"Adds items in order, each as APBF.ADD does.",
         Some(KeyUse::Inserts),
         &[Parameter::ITEMS],
@@ -64,7 +64,7 @@ impl BlockingCommand for MAdd {
 
 impl BlockingCommand for MAddNx {
     const DESCRIPTION: Description = Description::new(
-        c"apbf.maddnx",
+        replication::MADDNX,
         c"Adds items in order, each as APBF.ADDNX does.",
         Some(KeyUse::Inserts),
         &[Parameter::ITEMS],
@@ -80,7 +80,7 @@ fn add_one(call: &Call<'_>, refresh: Refresh) -> Result<Outcome<Reply>, Failure>
     let (key, item) = call.key_and::<1>()?;
     let mut is_new = [false];
     let outcome =
-        Addition { key, items: item, refresh, if_missing: Some(&Options::default()), is_plain: true }
+        Addition { key, items: item, refresh, if_missing: Some(&Options::default()), verbatim: true }
             .run(call, &mut is_new)?;
     Ok(outcome.map(|()| is_new[0].into()))
 }
@@ -88,7 +88,7 @@ fn add_one(call: &Call<'_>, refresh: Refresh) -> Result<Outcome<Reply>, Failure>
 fn add_many(call: &Call<'_>, refresh: Refresh) -> Result<Outcome<Reply>, Failure> {
     let (key, items) = call.key_and_rest()?;
     let mut are_new = vec![false; items.len()];
-    let outcome = Addition { key, items, refresh, if_missing: Some(&Options::default()), is_plain: true }
+    let outcome = Addition { key, items, refresh, if_missing: Some(&Options::default()), verbatim: true }
         .run(call, &mut are_new)?;
     Ok(outcome.map(|()| are_new.into()))
 }
@@ -101,7 +101,7 @@ pub(super) struct Addition<'a> {
     /// The filter to create if the key is missing; `None`: a missing key is an error.
     pub(super) if_missing: Option<&'a Options>,
     /// Whether the command can be sent to replicas unchanged.
-    pub(super) is_plain: bool,
+    pub(super) verbatim: bool,
 }
 
 impl Addition<'_> {
@@ -117,7 +117,7 @@ impl Addition<'_> {
         let value = key.value()?.ok_or_else(no_such_key)?;
         let now_ms = value.has_clock().then(server::now_ms);
         if add(value, self.items, self.refresh, now_ms, are_new) {
-            replication::added(call, self.key, self.items, self.refresh, now_ms, self.is_plain);
+            replication::send_addition(call, self.key, self.items, self.refresh, now_ms, self.verbatim);
             key.notify_change(EVENT);
         }
         Ok(Outcome::Done(()))

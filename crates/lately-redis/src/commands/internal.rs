@@ -5,7 +5,7 @@ use lately::Filter;
 
 use super::keys::{create_from_arguments, no_such_key, open_missing};
 use super::{add, reserve};
-use crate::arguments::{Arguments, number};
+use crate::arguments::{Arguments, integer};
 use crate::configs::check_size;
 use crate::replication::{APPLY, CREATE, PATCH, Refresh};
 use crate::server::{Call, Command, Description, Failure, KeyUse, Parameter, Reply};
@@ -45,7 +45,7 @@ impl Command for Patch {
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (name, [first, words]) = call.key_and::<2>()?;
-        let first = number("first-word", first.as_ref(), 0..=usize::MAX)?;
+        let first = integer("first-word", first.as_ref(), 0..=usize::MAX)?;
         let (words, rest) = words.as_ref().as_chunks();
         if !rest.is_empty() {
             return Err(Failure::new(format!(
@@ -71,7 +71,7 @@ impl Command for Apply {
             Parameter::integer(c"now-ms"),
             Parameter::one_of(
                 c"refresh",
-                &[Parameter::word(c"every", c"EVERY"), Parameter::word(c"first", c"FIRST")],
+                &[Parameter::keyword(c"every", c"EVERY"), Parameter::keyword(c"first", c"FIRST")],
             ),
             Parameter::ITEMS,
         ],
@@ -81,8 +81,8 @@ impl Command for Apply {
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (name, rest) = call.key_and_rest()?;
         let mut arguments = Arguments::new(rest);
-        let now_ms = arguments.number("now-ms", 0..=i64::MAX.cast_unsigned())?;
-        let refresh = arguments.one_of("refresh", &Refresh::WORDS)?;
+        let now_ms = arguments.integer("now-ms", 0..=i64::MAX.cast_unsigned())?;
+        let refresh = arguments.one_of("refresh", &Refresh::KEYWORDS)?;
         let items = arguments.rest();
         let mut key = call.open_to_write::<Value>(name);
         let value = key.value()?.ok_or_else(no_such_key)?;

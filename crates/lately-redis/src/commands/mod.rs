@@ -1,4 +1,5 @@
-//! The commands, one file per family.
+//! The commands, one file per family. `options` reads the options of a new filter, and `keys` opens keys that
+//! must be missing; the others are named after a command.
 
 mod add;
 mod age;

@@ -18,7 +18,7 @@ pub(super) const OPTIONS: [Parameter; 5] = [
             Parameter::integer(c"span-ms").after(c"SPAN"),
             Parameter::one_of(
                 c"overload",
-                &[Parameter::word(c"rate", c"RATE"), Parameter::word(c"window", c"WINDOW")],
+                &[Parameter::keyword(c"rate", c"RATE"), Parameter::keyword(c"window", c"WINDOW")],
             )
             .after(c"OVERLOAD")
             .optional(),
@@ -29,9 +29,9 @@ pub(super) const OPTIONS: [Parameter; 5] = [
     Parameter::one_of(
         c"layout",
         &[
-            Parameter::word(c"slices", c"SLICES"),
-            Parameter::word(c"blocks", c"BLOCKS"),
-            Parameter::word(c"rows", c"ROWS"),
+            Parameter::keyword(c"slices", c"SLICES"),
+            Parameter::keyword(c"blocks", c"BLOCKS"),
+            Parameter::keyword(c"rows", c"ROWS"),
         ],
     )
     .after(c"LAYOUT")
@@ -75,42 +75,43 @@ impl Options {
     pub(super) fn read<T: AsRef<[u8]>>(arguments: &mut Arguments<'_, T>) -> Result<Self, Failure> {
         let mut options = Self {
             error_rate: Some(arguments.real("error_rate")?),
-            window: Some(arguments.number("window", 1..=MAX_WINDOW)?),
+            window: Some(arguments.integer("window", 1..=MAX_WINDOW)?),
             ..Self::default()
         };
-        while let Some(word) = arguments.next() {
-            if !options.read_option(word.as_ref(), arguments)? {
-                let word = shown(word.as_ref());
+        while let Some(keyword) = arguments.next() {
+            if !options.read_option(keyword.as_ref(), arguments)? {
+                let keyword = shown(keyword.as_ref());
                 return Err(Failure::new(format!(
-                    "'{word}' is not an option: options are SPAN, OVERLOAD, SLACK, LAYOUT, SHAPE and SEED"
+                    "'{keyword}' is not an option: options are SPAN, OVERLOAD, SLACK, LAYOUT, SHAPE and SEED"
                 )));
             }
         }
         Ok(options)
     }
 
-    /// Reads the value of the option `word`. Returns false if `word` is not an option.
+    /// Reads the value of the option `keyword`. Returns false if `keyword` is not an option.
     pub(super) fn read_option<T: AsRef<[u8]>>(
         &mut self,
-        word: &[u8],
+        keyword: &[u8],
         arguments: &mut Arguments<'_, T>,
     ) -> Result<bool, Failure> {
-        match word.to_ascii_uppercase().as_slice() {
-            b"SPAN" => set_once("SPAN", &mut self.span_ms, arguments.number("SPAN", 1..=u64::MAX)?)?,
+        match keyword.to_ascii_uppercase().as_slice() {
+            b"SPAN" => set_once("SPAN", &mut self.span_ms, arguments.integer("SPAN", 1..=u64::MAX)?)?,
             b"OVERLOAD" => {
-                let words = [("RATE", Overload::KeepRate), ("WINDOW", Overload::KeepWindow)];
-                set_once("OVERLOAD", &mut self.overload, arguments.one_of("OVERLOAD", &words)?)?;
+                let keywords = [("RATE", Overload::KeepRate), ("WINDOW", Overload::KeepWindow)];
+                set_once("OVERLOAD", &mut self.overload, arguments.one_of("OVERLOAD", &keywords)?)?;
             }
             b"SLACK" => set_once("SLACK", &mut self.slack, arguments.real("SLACK")?)?,
             b"LAYOUT" => {
-                let words = [("SLICES", Layout::Slices), ("BLOCKS", Layout::Blocks), ("ROWS", Layout::Rows)];
-                set_once("LAYOUT", &mut self.layout, arguments.one_of("LAYOUT", &words)?)?;
+                let keywords =
+                    [("SLICES", Layout::Slices), ("BLOCKS", Layout::Blocks), ("ROWS", Layout::Rows)];
+                set_once("LAYOUT", &mut self.layout, arguments.one_of("LAYOUT", &keywords)?)?;
             }
             b"SHAPE" => {
-                let k = arguments.number("SHAPE's k", 1..=u32::MAX)?;
-                set_once("SHAPE", &mut self.shape, (k, arguments.number("SHAPE's l", 1..=u32::MAX)?))?;
+                let k = arguments.integer("SHAPE's k", 1..=u32::MAX)?;
+                set_once("SHAPE", &mut self.shape, (k, arguments.integer("SHAPE's l", 1..=u32::MAX)?))?;
             }
-            b"SEED" => set_once("SEED", &mut self.seed, arguments.number("SEED", 0..=u64::MAX)?)?,
+            b"SEED" => set_once("SEED", &mut self.seed, arguments.integer("SEED", 0..=u64::MAX)?)?,
             _ => return Ok(false),
         }
         Ok(true)

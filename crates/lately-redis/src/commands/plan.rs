@@ -25,7 +25,7 @@ impl BlockingCommand for Plan {
     }
 }
 
-/// Describes the promise and the shape, with the words that the commands use.
+/// Describes the promise and the shape, in the terms that the commands use.
 pub(super) fn describe(plan: &lately::Plan) -> Vec<(&'static str, Reply)> {
     let (span_ms, overload) = match plan.window {
         Window::Time { span_ms, overload, .. } => {

@@ -42,7 +42,7 @@ pub(super) fn create(
     };
     let name = key.name();
     let value = key.set(options.build(&plan)?)?;
-    replication::created(call, name, value);
+    replication::send_creation(call, name, value);
     key.notify_change(EVENT);
     Ok(Outcome::Done(()))
 }

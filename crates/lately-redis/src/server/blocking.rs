@@ -21,8 +21,8 @@ pub(crate) trait Awaited: Send + Sized + 'static {
     /// Runs `command` so that it finds this result.
     fn provide_to<T>(&self, command: impl FnOnce() -> T) -> T;
 
-    /// Runs when a blocked client has disconnected. Returns true if the client was still waiting, and from now
-    /// on nothing else unblocks it.
+    /// Runs when a blocked client has disconnected. Returns true if the client was still waiting, and from
+    /// now on nothing else unblocks it.
     fn stop_waiting(client: &BlockedClient<Self>) -> bool;
 }
 
@@ -121,9 +121,9 @@ extern "C" fn run_again<A: Awaited>(ctx: *mut raw::Ctx, argv: *mut *mut raw::Str
     // SAFETY: the client was unblocked by `unblock`, so its private data is an `A`. The server frees it after
     // this callback.
     let result = unsafe { &*api!(GetBlockedClientPrivateData(ctx)).cast::<A>() };
-    // SAFETY: the server passes the words of the command, the name first. The arguments match the format: `!`
+    // SAFETY: the server passes the command's name and arguments. The arguments match the format: `!`
     // replicates what the command replicates, `0` replies in the client's version of the protocol, and `v` is
-    // an array of words and its length. The reply is freed once, after it was passed on.
+    // an array of strings and its length. The reply is freed once, after it was passed on.
     result.provide_to(|| unsafe {
         let name = api!(StringPtrLen(*argv, ptr::null_mut()));
         let arguments = usize::try_from(argc).unwrap_or(1) - 1;

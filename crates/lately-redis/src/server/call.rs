@@ -27,21 +27,20 @@ impl AsRef<[u8]> for Argument {
 /// A running command: its arguments, and access to the server.
 pub(crate) struct Call<'a> {
     pub(super) ctx: *mut raw::Ctx,
-    /// The command's name and its arguments.
-    pub(super) words: &'a [Argument],
+    /// The arguments after the command's name.
+    pub(super) arguments: &'a [Argument],
     /// Whether the command writes to its key.
     pub(super) writes: bool,
 }
 
 impl<'a> Call<'a> {
-    /// Returns all arguments after the name.
     pub(crate) fn arguments(&self) -> &'a [Argument] {
-        self.words.get(1..).unwrap_or_default()
+        self.arguments
     }
 
     /// Returns the first argument, which was declared as the key, and all arguments after it.
     pub(crate) fn key_and_rest(&self) -> Result<(&'a Argument, &'a [Argument]), Failure> {
-        self.arguments().split_first().ok_or(Failure::Arity)
+        self.arguments.split_first().ok_or(Failure::Arity)
     }
 
     /// Returns the key and the `N` arguments after it. Fails if there are more or fewer.
@@ -85,13 +84,13 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Sends a command with a key, a number, a word and items to replicas and the append-only file.
+    /// Sends a command with a key, a number, a keyword and items to replicas and the append-only file.
     pub(crate) fn replicate_items_at(
         &self,
         command: &CStr,
         key: &Argument,
         number: u64,
-        word: &CStr,
+        keyword: &CStr,
         items: &[Argument],
     ) {
         // SAFETY: the arguments match the format: a string, a number, a C string, then an array of strings
@@ -103,7 +102,7 @@ impl<'a> Call<'a> {
                 c"slcv".as_ptr(),
                 key.0,
                 number.cast_signed(),
-                word.as_ptr(),
+                keyword.as_ptr(),
                 items.as_ptr(),
                 items.len(),
             ));

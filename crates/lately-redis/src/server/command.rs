@@ -77,8 +77,10 @@ extern "C" fn execute<C: BlockingCommand>(
 ) -> c_int {
     // SAFETY: the server passes `argc` pointers to strings that live as long as the command runs, and an
     // `Argument` is a transparent wrapper of one pointer.
-    let words = unsafe { slice::from_raw_parts(argv.cast::<Argument>(), usize::try_from(argc).unwrap_or(0)) };
-    let result = catch_panic(|| C::run(&Call { ctx, words, writes: C::DESCRIPTION.writes() }));
+    let argv = unsafe { slice::from_raw_parts(argv.cast::<Argument>(), usize::try_from(argc).unwrap_or(0)) };
+    // The first is the name of the command.
+    let arguments = argv.get(1..).unwrap_or_default();
+    let result = catch_panic(|| C::run(&Call { ctx, arguments, writes: C::DESCRIPTION.writes() }));
     let failed = || Err(Failure::new("internal error in the module: the server's log may say why"));
     match result.unwrap_or_else(failed) {
         Ok(Outcome::Done(reply)) => reply::send(ctx, Ok(reply)),

@@ -59,20 +59,20 @@ impl IntegerConfig {
     }
 }
 
-/// A config that is one of several words.
+/// A config that is one of several keywords.
 pub(crate) struct EnumConfig {
     name: &'static CStr,
     /// The first is the default.
-    words: &'static [&'static CStr],
+    keywords: &'static [&'static CStr],
     value: AtomicI32,
 }
 
 impl EnumConfig {
-    pub(crate) const fn new(name: &'static CStr, words: &'static [&'static CStr]) -> Self {
-        Self { name, words, value: AtomicI32::new(0) }
+    pub(crate) const fn new(name: &'static CStr, keywords: &'static [&'static CStr]) -> Self {
+        Self { name, keywords, value: AtomicI32::new(0) }
     }
 
-    /// Returns the index of the current word.
+    /// Returns the index of the current keyword.
     pub(crate) fn get(&self) -> usize {
         self.value.load(Ordering::Relaxed).try_into().unwrap_or(0)
     }
@@ -205,17 +205,18 @@ impl Module {
     }
 
     pub(crate) fn enum_config<C: Configs>(&self, config: &'static EnumConfig) -> Result<(), NotRegistered> {
-        let mut words: Vec<*const c_char> = config.words.iter().map(|word| word.as_ptr()).collect();
-        let values: Vec<c_int> = (0..).take(words.len()).collect();
+        let mut keywords: Vec<*const c_char> =
+            config.keywords.iter().map(|keyword| keyword.as_ptr()).collect();
+        let values: Vec<c_int> = (0..).take(keywords.len()).collect();
         let count = values.last().map_or(0, |last| last + 1);
-        // SAFETY: as above; the server copies the words.
+        // SAFETY: as above; the server copies the keywords.
         registered(unsafe {
             api!(RegisterEnumConfig(
                 self.ctx,
                 config.name.as_ptr(),
                 0,
                 raw::CONFIG_DEFAULT,
-                words.as_mut_ptr(),
+                keywords.as_mut_ptr(),
                 values.as_ptr(),
                 count,
                 Some(EnumConfig::read),

@@ -61,10 +61,10 @@ impl Description {
         }
     }
 
-    /// Returns the number of words including the name; negative if it is a minimum.
+    /// Returns the number of arguments including the name; negative if it is a minimum.
     fn arity(&self) -> c_int {
         let parameters = self.key_and_parameters();
-        let least = 1 + parameters.iter().map(Parameter::least_words).sum::<c_int>();
+        let least = 1 + parameters.iter().map(Parameter::least_arguments).sum::<c_int>();
         if parameters.iter().all(|parameter| parameter.flags == 0) { least } else { -least }
     }
 
@@ -125,8 +125,8 @@ impl Parameter {
     }
 
     /// An option without a value.
-    pub(crate) const fn word(name: &'static CStr, word: &'static CStr) -> Self {
-        Self::new(name, raw::ARG_TYPE_PURE_TOKEN).after(word)
+    pub(crate) const fn keyword(name: &'static CStr, keyword: &'static CStr) -> Self {
+        Self::new(name, raw::ARG_TYPE_PURE_TOKEN).after(keyword)
     }
 
     pub(crate) const fn one_of(name: &'static CStr, of: &'static [Self]) -> Self {
@@ -140,8 +140,8 @@ impl Parameter {
     }
 
     /// Sets the keyword that comes before the value.
-    pub(crate) const fn after(self, word: &'static CStr) -> Self {
-        Self { token: Some(word), ..self }
+    pub(crate) const fn after(self, keyword: &'static CStr) -> Self {
+        Self { token: Some(keyword), ..self }
     }
 
     pub(crate) const fn optional(self) -> Self {
@@ -152,8 +152,9 @@ impl Parameter {
         Self { flags: self.flags | flags, ..self }
     }
 
-    /// Returns the minimum number of words. Every `all_of` group is optional, so its words do not count.
-    fn least_words(&self) -> c_int {
+    /// Returns the minimum number of arguments. Every `all_of` group is optional, so its arguments do not
+    /// count.
+    fn least_arguments(&self) -> c_int {
         let is_optional = self.flags & raw::CMD_ARG_OPTIONAL != 0;
         if is_optional { 0 } else { 1 + c_int::from(self.token.is_some()) }
     }

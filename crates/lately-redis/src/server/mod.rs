@@ -1,4 +1,17 @@
 //! A safe interface to the server. Every call of its C API is in this directory, except those for memory.
+//!
+//! Of this crate, these files know only `raw`. The rest implements the traits below, and the server calls
+//! them:
+//!
+//! | trait | the server calls it | implemented by |
+//! |---|---|---|
+//! | [`Command`], [`BlockingCommand`] | for each command | the files in `commands` |
+//! | [`DataType`] | to save, load, rewrite, copy and drop the value of a key | `data_type` |
+//! | [`Configs`] | after `CONFIG SET` | `configs` |
+//! | [`InfoSection`] | for `INFO` | `info_section` |
+//! | [`Awaited`] | when a blocked client can go on, or has disconnected | `planning` |
+//!
+//! A running command has a [`Call`]: its arguments, its key, and replication.
 #![allow(unsafe_code)]
 
 mod api;
@@ -11,7 +24,7 @@ mod description;
 mod failure;
 mod info_section;
 mod key;
-mod module;
+pub(crate) mod module;
 mod rdb;
 mod reply;
 
@@ -25,6 +38,6 @@ pub(crate) use description::{Description, KeyUse, Parameter};
 pub(crate) use failure::Failure;
 pub(crate) use info_section::{InfoFields, InfoSection};
 pub(crate) use key::WriteKey;
-pub(crate) use module::{Module, NotRegistered, entry_point, load};
+pub(crate) use module::{Module, NotRegistered, entry_point};
 pub(crate) use rdb::{Damaged, Loader, Saver};
 pub(crate) use reply::Reply;

@@ -79,7 +79,7 @@ macro_rules! entry_point {
             argc: std::ffi::c_int,
         ) -> std::ffi::c_int {
             // SAFETY: the server is loading the module with this context.
-            unsafe { $crate::server::load(ctx, argc, $register) }
+            unsafe { $crate::server::module::load(ctx, argc, $register) }
         }
     };
 }
