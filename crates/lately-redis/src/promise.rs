@@ -1,4 +1,4 @@
-//! The promise that a user asks of a filter.
+//! The promise that a user asks of a filter. `planning` turns it into a plan.
 
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ pub(crate) struct Promise {
 }
 
 impl Promise {
+    /// Returns the library's planner for this promise.
     pub(crate) fn builder(&self) -> Builder {
         let mut builder = Filter::builder().false_positive_rate(self.error_rate);
         builder = match self.span_ms {

@@ -116,6 +116,7 @@ impl Addition<'_> {
         }
         let value = key.value()?.ok_or_else(no_such_key)?;
         let now_ms = value.has_clock().then(server::now_ms);
+        // An ADDNX that adds nothing changes nothing, so nothing is replicated.
         if add(value, self.items, self.refresh, now_ms, are_new) {
             replication::send_addition(call, self.key, self.items, self.refresh, now_ms, self.verbatim);
             key.notify_change(EVENT);

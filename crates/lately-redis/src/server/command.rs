@@ -12,14 +12,14 @@ use super::failure::Failure;
 use super::module::{Module, NotRegistered, registered};
 use super::reply::{self, Reply};
 
-/// A command of the module.
+/// A command of the module that never blocks its client.
 pub(crate) trait Command {
     const DESCRIPTION: Description;
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure>;
 }
 
-/// A command that may block its client. Every other [`Command`] is one that never does.
+/// A command of the module that may block its client, for example while a filter is planned.
 pub(crate) trait BlockingCommand {
     const DESCRIPTION: Description;
 
@@ -36,6 +36,7 @@ impl<C: Command> BlockingCommand for C {
 
 /// The outcome of a step of a command.
 #[derive(Debug, PartialEq)]
+#[must_use = "a command whose client was blocked must not go on"]
 pub(crate) enum Outcome<T> {
     Done(T),
     /// The client was blocked. The command must end, and will run again.
