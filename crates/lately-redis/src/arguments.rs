@@ -1,10 +1,10 @@
-//! Reads words and numbers from a command's arguments. Errors name the argument.
+//! Reads numbers and keywords from a command's arguments. Errors name the argument.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use crate::failure::Failure;
+use crate::server::Failure;
 
 /// The arguments that have not been read yet.
 pub(crate) struct Arguments<'a, T> {
@@ -35,11 +35,11 @@ impl<'a, T: AsRef<[u8]>> Arguments<'a, T> {
     }
 
     /// Reads the next argument as a whole number.
-    pub(crate) fn number<N>(&mut self, name: &str, limits: RangeInclusive<N>) -> Result<N, Failure>
+    pub(crate) fn integer<N>(&mut self, name: &str, limits: RangeInclusive<N>) -> Result<N, Failure>
     where
         N: FromStr + PartialOrd + Display,
     {
-        number(name, self.value_of(name)?.as_ref(), limits)
+        integer(name, self.value_of(name)?.as_ref(), limits)
     }
 
     /// Reads the next argument as a real number.
@@ -47,13 +47,13 @@ impl<'a, T: AsRef<[u8]>> Arguments<'a, T> {
         real(name, self.value_of(name)?.as_ref())
     }
 
-    /// Reads the next argument as one of the given words.
-    pub(crate) fn one_of<V: Copy>(&mut self, name: &str, words: &[(&str, V)]) -> Result<V, Failure> {
-        one_of(name, self.value_of(name)?.as_ref(), words)
+    /// Reads the next argument as one of the given keywords.
+    pub(crate) fn one_of<V: Copy>(&mut self, name: &str, keywords: &[(&str, V)]) -> Result<V, Failure> {
+        one_of(name, self.value_of(name)?.as_ref(), keywords)
     }
 }
 
-pub(crate) fn number<N>(name: &str, text: &[u8], limits: RangeInclusive<N>) -> Result<N, Failure>
+pub(crate) fn integer<N>(name: &str, text: &[u8], limits: RangeInclusive<N>) -> Result<N, Failure>
 where
     N: FromStr + PartialOrd + Display,
 {
@@ -77,11 +77,11 @@ pub(crate) fn real(name: &str, text: &[u8]) -> Result<f64, Failure> {
 }
 
 /// Ignores upper and lower case.
-pub(crate) fn one_of<V: Copy>(name: &str, text: &[u8], words: &[(&str, V)]) -> Result<V, Failure> {
-    let found = words.iter().find(|(word, _)| text.eq_ignore_ascii_case(word.as_bytes()));
+pub(crate) fn one_of<V: Copy>(name: &str, text: &[u8], keywords: &[(&str, V)]) -> Result<V, Failure> {
+    let found = keywords.iter().find(|(keyword, _)| text.eq_ignore_ascii_case(keyword.as_bytes()));
     found.map(|(_, value)| *value).ok_or_else(|| {
-        let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        Failure::new(format!("{name} is '{}', but must be one of {}", shown(text), words.join(", ")))
+        let keywords: Vec<&str> = keywords.iter().map(|(keyword, _)| *keyword).collect();
+        Failure::new(format!("{name} is '{}', but must be one of {}", shown(text), keywords.join(", ")))
     })
 }
 
@@ -103,9 +103,9 @@ mod tests {
     #[test]
     fn numbers_are_read_within_their_limits() {
         let mut arguments = Arguments::new(&["5", "7", "0.5", "12"]);
-        assert_eq!(arguments.number("window", 1..=5_u64), Ok(5));
+        assert_eq!(arguments.integer("window", 1..=5_u64), Ok(5));
         assert_eq!(
-            message(arguments.number("window", 1..=5_u64)),
+            message(arguments.integer("window", 1..=5_u64)),
             "ERR window is '7', but must be a whole number from 1 to 5"
         );
         assert_eq!(arguments.real("SLACK"), Ok(0.5));
@@ -126,7 +126,7 @@ mod tests {
             (&[b'x'; 41], "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx..."),
             (b"18446744073709551616", "18446744073709551616"),
         ] {
-            let message = message(number("SPAN", text, 1..=u64::MAX));
+            let message = message(integer("SPAN", text, 1..=u64::MAX));
             assert_eq!(
                 message,
                 format!("ERR SPAN is '{shown}', but must be a whole number from 1 to 18446744073709551615")
@@ -138,11 +138,11 @@ mod tests {
     }
 
     #[test]
-    fn words_are_found_in_any_case() {
-        let words = [("RATE", 1), ("WINDOW", 2)];
-        assert_eq!(one_of("OVERLOAD", b"window", &words), Ok(2));
+    fn keywords_are_found_in_any_case() {
+        let keywords = [("RATE", 1), ("WINDOW", 2)];
+        assert_eq!(one_of("OVERLOAD", b"window", &keywords), Ok(2));
         assert_eq!(
-            message(one_of("OVERLOAD", b"both", &words)),
+            message(one_of("OVERLOAD", b"both", &keywords)),
             "ERR OVERLOAD is 'both', but must be one of RATE, WINDOW"
         );
     }

@@ -3,60 +3,66 @@
 use lately::{Layout, MAX_WINDOW};
 
 use crate::arguments;
-use crate::failure::Failure;
+use crate::planning;
 use crate::promise::Promise;
-use crate::server::{Loading, NumberConfig, Refused, TextConfig, WordConfig};
+use crate::server::{Configs, EnumConfig, Failure, IntegerConfig, Module, NotRegistered, RealConfig};
 
-static DEFAULT_WINDOW: NumberConfig =
-    NumberConfig::new(c"default-window", 100_000, 1, MAX_WINDOW.cast_signed());
-static DEFAULT_ERROR_RATE: TextConfig = TextConfig::new(c"default-error-rate", c"0.001", 0.001, parse_rate);
-static DEFAULT_SLACK: TextConfig = TextConfig::new(c"default-slack", c"auto", AUTO, parse_slack);
-static DEFAULT_LAYOUT: WordConfig =
-    WordConfig::new(c"default-layout", &[c"auto", c"slices", c"blocks", c"rows"]);
+static DEFAULT_WINDOW: IntegerConfig =
+    IntegerConfig::new(c"default-window", 100_000, 1, MAX_WINDOW.cast_signed());
+static DEFAULT_ERROR_RATE: RealConfig = RealConfig::new(c"default-error-rate", c"0.001", 0.001, parse_rate);
+static DEFAULT_SLACK: RealConfig = RealConfig::new(c"default-slack", c"auto", AUTO, parse_slack);
+static DEFAULT_LAYOUT: EnumConfig =
+    EnumConfig::new(c"default-layout", &[c"auto", c"slices", c"blocks", c"rows"]);
 /// The default is the server's default limit for one reply or one argument.
-static MAX_BYTES_PER_KEY: NumberConfig =
-    NumberConfig::new(c"max-bytes-per-key", 512 << 20, 1024, i64::MAX).in_bytes();
+static MAX_BYTES_PER_KEY: IntegerConfig =
+    IntegerConfig::new(c"max-bytes-per-key", 512 << 20, 1024, i64::MAX).in_bytes();
 
 /// The value of the text `auto`: the planner decides.
 const AUTO: f64 = f64::INFINITY;
 
-pub(crate) fn register(loading: &Loading) -> Result<(), Refused> {
-    loading.number_config(&DEFAULT_WINDOW)?;
-    loading.text_config(&DEFAULT_ERROR_RATE)?;
-    loading.text_config(&DEFAULT_SLACK)?;
-    loading.word_config(&DEFAULT_LAYOUT)?;
-    loading.number_config(&MAX_BYTES_PER_KEY)?;
-    loading.load_configs()
+pub(crate) fn register(module: &Module) -> Result<(), NotRegistered> {
+    module.integer_config::<Defaults>(&DEFAULT_WINDOW)?;
+    module.real_config::<Defaults>(&DEFAULT_ERROR_RATE)?;
+    module.real_config::<Defaults>(&DEFAULT_SLACK)?;
+    module.enum_config::<Defaults>(&DEFAULT_LAYOUT)?;
+    module.integer_config::<Defaults>(&MAX_BYTES_PER_KEY)?;
+    module.load_configs()
 }
 
-pub(crate) fn default_window() -> u64 {
-    DEFAULT_WINDOW.get()
+struct Defaults;
+
+impl Configs for Defaults {
+    /// Plans the new defaults, so that no client has to wait for the plan. Fails if no plan exists.
+    fn were_set() -> Result<(), Failure> {
+        planning::plan(&default_promise()).map(|_| ())
+    }
 }
 
-pub(crate) fn default_error_rate() -> f64 {
-    DEFAULT_ERROR_RATE.get()
+/// Returns the promise of filters that are created without options.
+pub(crate) fn default_promise() -> Promise {
+    let layouts = [None, Some(Layout::Slices), Some(Layout::Blocks), Some(Layout::Rows)];
+    Promise {
+        error_rate: DEFAULT_ERROR_RATE.get(),
+        window: DEFAULT_WINDOW.get(),
+        span_ms: None,
+        overload: None,
+        // `None` for `auto`: the planner's own target applies.
+        slack: Some(DEFAULT_SLACK.get()).filter(|slack| slack.is_finite()),
+        // `None` for `auto`: the planner chooses.
+        layout: layouts.get(DEFAULT_LAYOUT.get()).copied().flatten(),
+        shape: None,
+    }
 }
 
-/// Returns `None` for `auto`: the planner's own target applies.
-pub(crate) fn default_slack() -> Option<f64> {
-    Some(DEFAULT_SLACK.get()).filter(|slack| slack.is_finite())
-}
-
-/// Returns `None` for `auto`: the planner chooses.
-pub(crate) fn default_layout() -> Option<Layout> {
-    [None, Some(Layout::Slices), Some(Layout::Blocks), Some(Layout::Rows)]
-        .get(DEFAULT_LAYOUT.get())
-        .copied()
-        .flatten()
-}
-
-pub(crate) fn max_bytes_per_key() -> u64 {
-    MAX_BYTES_PER_KEY.get()
-}
-
-/// Plans the new defaults, so that no client has to wait for the plan. Fails if no plan exists.
-pub(crate) fn were_set() -> Result<(), Failure> {
-    Promise::by_default().plan().map(|_| ())
+/// Fails if a key may not take this many bytes.
+pub(crate) fn check_size(bytes: u64) -> Result<(), Failure> {
+    let most = MAX_BYTES_PER_KEY.get();
+    if bytes <= most {
+        return Ok(());
+    }
+    Err(Failure::new(format!(
+        "the filter takes {bytes} bytes, but apbf.max-bytes-per-key is {most}: ask for a smaller window or a higher error rate, or raise this config"
+    )))
 }
 
 fn parse_rate(text: &[u8]) -> Result<f64, Failure> {

@@ -1,38 +1,50 @@
-//! A module that adds the filter to Redis and Valkey as a native data type.
+//! A module that adds the filter to Redis and Valkey as a native data type. The library `lately` does the
+//! planning, the windows and the snapshots. docs/redis.md is the manual for users and operators.
 //!
-//! The library `lately` does the planning, the windows and the snapshots. This crate turns them into commands
-//! (`commands`), a data type (`data_type`), configs and replication. `raw` declares the server's C interface.
-//! All calls of it, and all unsafe code, are in `server`, `allocator` and `raw`. docs/redis.md is the manual
-//! for users and operators.
+//! Each module uses only those below it:
+//!
+//! ```text
+//! commands                        one file per family of commands
+//! configs                         the default promise, and the largest size of a key
+//! planning                        where a promise becomes a plan
+//! data_type  info_section         how a key is saved, loaded and rewritten; the section of INFO
+//! replication                     what replicas and the append-only file receive
+//! arguments  promise  value       a command's arguments; what a user asks for; what a key holds
+//! server                          a safe interface to the server
+//! allocator  raw                  the server's memory; declarations of its C interface
+//! ```
+//!
+//! Only the last two rows contain unsafe code and know the C interface.
 
 mod allocator;
 mod arguments;
 mod commands;
 mod configs;
 mod data_type;
-mod failure;
-mod info;
+mod info_section;
+mod planning;
 mod promise;
-mod queue;
 mod raw;
 mod replication;
 mod server;
 mod value;
 
-use server::Loading;
+use server::{Module, NotRegistered};
 
-/// Runs when a server loads the module. On `Err` the server does not load it.
-fn load(loading: &Loading) -> Result<(), server::Refused> {
+server::entry_point!(register);
+
+/// Registers everything that the server can call. On `Err` the server does not load the module.
+fn register(module: &Module) -> Result<(), NotRegistered> {
     // While a forked process saves, each page that the server writes is copied: huge pages make that
     // expensive.
     lately::ask_for_huge_pages(false);
-    data_type::register(loading)?;
-    configs::register(loading)?;
-    commands::register(loading)?;
-    info::register(loading)?;
+    module.data_type::<value::Value>()?;
+    configs::register(module)?;
+    commands::register(module)?;
+    module.info_section::<info_section::Totals>()?;
     // Plan the defaults now, so that the first ADD to a missing key does not wait for the planner.
-    if let Err(failure) = promise::Promise::by_default().plan() {
-        loading.warn(&format!(
+    if let Err(failure) = planning::plan(&configs::default_promise()) {
+        module.warn(&format!(
             "no filter can be created with the apbf.default-* configs; change them with CONFIG SET: {failure}"
         ));
     }

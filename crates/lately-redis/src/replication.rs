@@ -2,9 +2,11 @@
 //! clock, configs or planner.
 //!
 //! ```text
-//! a filter is created     APBF.CREATE key blueprint                       the dimensions, not the promise
-//! a count window changes  the command itself, or APBF.MADD / APBF.MADDNX  only inserts change it
-//! a time window changes   APBF.APPLY key now_ms EVERY|FIRST item ...      the primary's time is an argument
+//! a filter is created     APBF.CREATE key blueprint                      the dimensions, not the promise
+//! a count window changes  ADD, ADDNX, MADD, MADDNX: the command itself   only inserts change it
+//!                         INSERT: APBF.MADD, or APBF.MADDNX for NX
+//! a time window changes   APBF.APPLY key now_ms EVERY|FIRST item ...     the primary's time is an argument
+//! nothing changes         nothing: for example ADDNX of an item that was seen lately
 //! ```
 
 use std::ffi::CStr;
@@ -21,16 +23,16 @@ pub(crate) const MADDNX: &CStr = c"apbf.maddnx";
 /// Which sightings of an item are inserted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refresh {
-    /// Every sighting: an item is new again after it was silent for one window.
+    /// Every sighting (ADD): an item is new again after it was silent for one window.
     Every,
-    /// Only the first: an item is new about once per window.
+    /// Only the first (ADDNX): an item is new about once per window.
     First,
 }
 
 impl Refresh {
-    pub(crate) const WORDS: [(&'static str, Self); 2] = [("EVERY", Self::Every), ("FIRST", Self::First)];
+    pub(crate) const KEYWORDS: [(&'static str, Self); 2] = [("EVERY", Self::Every), ("FIRST", Self::First)];
 
-    fn word(self) -> &'static CStr {
+    fn keyword(self) -> &'static CStr {
         match self {
             Self::Every => c"EVERY",
             Self::First => c"FIRST",
@@ -45,22 +47,23 @@ impl Refresh {
     }
 }
 
-pub(crate) fn created(call: &Call<'_>, key: &Argument, value: &Value) {
+/// Replicates the creation of a filter.
+pub(crate) fn send_creation(call: &Call<'_>, key: &Argument, value: &Value) {
     call.replicate_bytes(CREATE, key, &value.filter.blueprint());
 }
 
-/// Replicates an addition of items. `is_plain`: the command that added them can be replicated unchanged.
-pub(crate) fn added(
+/// Replicates an addition of items. `verbatim`: the command that added them can be replicated unchanged.
+pub(crate) fn send_addition(
     call: &Call<'_>,
     key: &Argument,
     items: &[Argument],
     refresh: Refresh,
     now_ms: Option<u64>,
-    is_plain: bool,
+    verbatim: bool,
 ) {
     match now_ms {
-        Some(now_ms) => call.replicate_items_at(APPLY, key, now_ms, refresh.word(), items),
-        None if is_plain => call.replicate_verbatim(),
+        Some(now_ms) => call.replicate_items_at(APPLY, key, now_ms, refresh.keyword(), items),
+        None if verbatim => call.replicate_verbatim(),
         None => call.replicate_items(refresh.command(), key, items),
     }
 }

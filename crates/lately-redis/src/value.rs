@@ -3,20 +3,20 @@
 use std::cell::OnceCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use lately::{Counters, Filter, Plan, Window};
+use lately::{AsOf, Counters, Filter, Plan, Window};
 
 use crate::allocator;
-use crate::failure::Failure;
+use crate::server::{self, Failure};
 
 /// Number of filters on this server, and the memory that they take.
 static FILTERS: AtomicU64 = AtomicU64::new(0);
 static BYTES: AtomicU64 = AtomicU64::new(0);
 
-pub(crate) fn filters() -> u64 {
+pub(crate) fn filter_count() -> u64 {
     FILTERS.load(Ordering::Relaxed)
 }
 
-pub(crate) fn bytes_of_all() -> u64 {
+pub(crate) fn total_bytes() -> u64 {
     BYTES.load(Ordering::Relaxed)
 }
 
@@ -62,14 +62,15 @@ impl Value {
         }
     }
 
-    /// Returns `None` if the memory cannot be allocated.
-    pub(crate) fn copy(&self) -> Option<Box<Self>> {
-        Self::new(|| self.filter.try_clone()).ok()
-    }
-
     /// Returns the bytes as the server counts them, including the allocator's rounding.
     pub(crate) fn allocated_bytes(&self) -> usize {
         self.allocated_bytes
+    }
+
+    /// Returns the filter as of now, for commands that read. They must not perform the shifts that are due:
+    /// shifting is a write, and replicas get their writes from the primary.
+    pub(crate) fn as_of_now(&self) -> AsOf<'_> {
+        self.filter.as_of(server::now_ms())
     }
 
     pub(crate) fn plan(&self) -> &Plan {

@@ -3,11 +3,14 @@
 
 use std::ffi::CStr;
 
-use crate::failure::Failure;
-use crate::info;
-use crate::promise::Asked;
+use super::keys::no_such_key;
+use super::options::Options;
+use super::reserve;
+use crate::info_section;
 use crate::replication::{self, Refresh};
-use crate::server::{self, Argument, Call, Command, Description, Key, KeyUse, Parameter, Reply};
+use crate::server::{
+    self, Argument, BlockingCommand, Call, Description, Failure, KeyUse, Outcome, Parameter, Reply,
+};
 use crate::value::Value;
 
 pub(super) const EVENT: &CStr = c"apbf.add";
@@ -17,76 +20,77 @@ pub(super) struct AddNx;
 pub(super) struct MAdd;
 pub(super) struct MAddNx;
 
-impl Command for Add {
+impl BlockingCommand for Add {
     const DESCRIPTION: Description = Description::new(
         c"apbf.add",
         c"Adds an item. Returns 1 if it was not seen lately, 0 if it was. Every sighting refreshes the item.",
         Some(KeyUse::Inserts),
-        &[Parameter::KEY, Parameter::ITEM],
+        &[Parameter::ITEM],
     )
     .fast();
 
-    fn run(call: &Call<'_>) -> Result<Reply, Failure> {
+    fn run(call: &Call<'_>) -> Result<Outcome<Reply>, Failure> {
         add_one(call, Refresh::Every)
     }
 }
 
-impl Command for AddNx {
+impl BlockingCommand for AddNx {
     const DESCRIPTION: Description = Description::new(
         c"apbf.addnx",
         c"Adds an item unless it was seen lately. Returns 1 if added, 0 if not. Repeats do not refresh the item.",
         Some(KeyUse::Inserts),
-        &[Parameter::KEY, Parameter::ITEM],
+        &[Parameter::ITEM],
     )
     .fast();
 
-    fn run(call: &Call<'_>) -> Result<Reply, Failure> {
+    fn run(call: &Call<'_>) -> Result<Outcome<Reply>, Failure> {
         add_one(call, Refresh::First)
     }
 }
 
-impl Command for MAdd {
+impl BlockingCommand for MAdd {
     const DESCRIPTION: Description = Description::new(
-        c"apbf.madd",
+        replication::MADD,
         c"Adds items in order, each as APBF.ADD does.",
         Some(KeyUse::Inserts),
-        &[Parameter::KEY, Parameter::ITEMS],
+        &[Parameter::ITEMS],
     )
     .takes(c"O(N) for N items");
 
-    fn run(call: &Call<'_>) -> Result<Reply, Failure> {
+    fn run(call: &Call<'_>) -> Result<Outcome<Reply>, Failure> {
         add_many(call, Refresh::Every)
     }
 }
 
-impl Command for MAddNx {
+impl BlockingCommand for MAddNx {
     const DESCRIPTION: Description = Description::new(
-        c"apbf.maddnx",
+        replication::MADDNX,
         c"Adds items in order, each as APBF.ADDNX does.",
         Some(KeyUse::Inserts),
-        &[Parameter::KEY, Parameter::ITEMS],
+        &[Parameter::ITEMS],
     )
     .takes(c"O(N) for N items");
 
-    fn run(call: &Call<'_>) -> Result<Reply, Failure> {
+    fn run(call: &Call<'_>) -> Result<Outcome<Reply>, Failure> {
         add_many(call, Refresh::First)
     }
 }
 
-fn add_one(call: &Call<'_>, refresh: Refresh) -> Result<Reply, Failure> {
+fn add_one(call: &Call<'_>, refresh: Refresh) -> Result<Outcome<Reply>, Failure> {
     let (key, item) = call.key_and::<1>()?;
     let mut is_new = [false];
-    Addition { key, items: item, refresh, if_missing: Some(&Asked::default()), is_plain: true }
-        .run(call, &mut is_new)?;
-    Ok(is_new[0].into())
+    let outcome =
+        Addition { key, items: item, refresh, if_missing: Some(&Options::default()), verbatim: true }
+            .run(call, &mut is_new)?;
+    Ok(outcome.map(|()| is_new[0].into()))
 }
 
-fn add_many(call: &Call<'_>, refresh: Refresh) -> Result<Reply, Failure> {
+fn add_many(call: &Call<'_>, refresh: Refresh) -> Result<Outcome<Reply>, Failure> {
     let (key, items) = call.key_and_rest()?;
     let mut are_new = vec![false; items.len()];
-    Addition { key, items, refresh, if_missing: Some(&Asked::default()), is_plain: true }
+    let outcome = Addition { key, items, refresh, if_missing: Some(&Options::default()), verbatim: true }
         .run(call, &mut are_new)?;
-    Ok(are_new.into())
+    Ok(outcome.map(|()| are_new.into()))
 }
 
 /// Items to be added to a key's filter.
@@ -95,33 +99,29 @@ pub(super) struct Addition<'a> {
     pub(super) items: &'a [Argument],
     pub(super) refresh: Refresh,
     /// The filter to create if the key is missing; `None`: a missing key is an error.
-    pub(super) if_missing: Option<&'a Asked>,
+    pub(super) if_missing: Option<&'a Options>,
     /// Whether the command can be sent to replicas unchanged.
-    pub(super) is_plain: bool,
+    pub(super) verbatim: bool,
 }
 
 impl Addition<'_> {
     /// Adds the items. Sets `are_new` to true for each item that was new.
-    pub(super) fn run(&self, call: &Call<'_>, are_new: &mut [bool]) -> Result<(), Failure> {
-        let mut key = call.open_to_write(self.key);
-        let value = self.value(call, &mut key)?;
-        let now_ms = value.has_clock().then(server::now_ms);
-        if !add(value, self.items, self.refresh, now_ms, are_new) {
-            return Ok(());
-        }
-        replication::added(call, self.key, self.items, self.refresh, now_ms, self.is_plain);
-        key.has_changed(EVENT);
-        Ok(())
-    }
-
-    fn value<'a>(&self, call: &Call<'_>, key: &'a mut Key<'_>) -> Result<&'a mut Value, Failure> {
+    pub(super) fn run(&self, call: &Call<'_>, are_new: &mut [bool]) -> Result<Outcome<()>, Failure> {
+        let mut key = call.open_to_write::<Value>(self.key);
         if key.value()?.is_none() {
-            let asked = self.if_missing.ok_or_else(Failure::no_such_key)?;
-            let value = key.set(asked.build(call)?)?;
-            replication::created(call, self.key, value);
-            key.has_changed(super::reserve::EVENT);
+            let options = self.if_missing.ok_or_else(no_such_key)?;
+            if reserve::create(call, &mut key, options)? == Outcome::Blocked {
+                return Ok(Outcome::Blocked);
+            }
         }
-        key.value()?.ok_or_else(Failure::no_such_key)
+        let value = key.value()?.ok_or_else(no_such_key)?;
+        let now_ms = value.has_clock().then(server::now_ms);
+        // An ADDNX that adds nothing changes nothing, so nothing is replicated.
+        if add(value, self.items, self.refresh, now_ms, are_new) {
+            replication::send_addition(call, self.key, self.items, self.refresh, now_ms, self.verbatim);
+            key.notify_change(EVENT);
+        }
+        Ok(Outcome::Done(()))
     }
 }
 
@@ -139,7 +139,7 @@ pub(super) fn add(
         let filter = filter.as_of(now_ms);
         if items.iter().all(|item| filter.contains(item)) {
             are_new.fill(false);
-            info::count_hits(items.len() as u64);
+            info_section::count_read(items.len() as u64);
             return false;
         }
     }
@@ -156,6 +156,6 @@ pub(super) fn add(
     // The filter returns true for seen items, the reply for new ones.
     are_new.iter_mut().for_each(|is_new| *is_new = !*is_new);
     let after = filter.counters();
-    info::count(are_new.iter().filter(|&&is_new| !is_new).count() as u64, &before, &after);
+    info_section::count_write(are_new.iter().filter(|&&is_new| !is_new).count() as u64, &before, &after);
     after != before || now_ms.is_some()
 }

@@ -1,8 +1,8 @@
 //! `APBF.EXISTS` and `APBF.MEXISTS`: was an item seen lately?
 
-use crate::failure::Failure;
-use crate::info;
-use crate::server::{self, Argument, Call, Command, Description, KeyUse, Parameter, Reply};
+use crate::info_section;
+use crate::server::{Argument, Call, Command, Description, Failure, KeyUse, Parameter, Reply};
+use crate::value::Value;
 
 pub(super) struct Exists;
 pub(super) struct MExists;
@@ -12,7 +12,7 @@ impl Command for Exists {
         c"apbf.exists",
         c"Returns 1 if the item was seen lately, else 0.",
         Some(KeyUse::Reads),
-        &[Parameter::KEY, Parameter::ITEM],
+        &[Parameter::ITEM],
     )
     .fast();
 
@@ -29,7 +29,7 @@ impl Command for MExists {
         c"apbf.mexists",
         c"Returns for each item 1 if it was seen lately, else 0.",
         Some(KeyUse::Reads),
-        &[Parameter::KEY, Parameter::ITEMS],
+        &[Parameter::ITEMS],
     )
     .takes(c"O(N) for N items");
 
@@ -43,13 +43,13 @@ impl Command for MExists {
 
 /// Leaves `seen` unchanged if the key is missing. `seen` has the length of `items`.
 fn look_up(call: &Call<'_>, key: &Argument, items: &[Argument], seen: &mut [bool]) -> Result<(), Failure> {
-    if let Some(value) = call.open(key).value()? {
-        let filter = value.filter.as_of(server::now_ms());
+    if let Some(value) = call.open_to_read::<Value>(key).value()? {
+        let filter = value.as_of_now();
         match (items, &mut *seen) {
             ([item], [seen]) => *seen = filter.contains(item),
             _ => filter.contains_batch(items, seen),
         }
-        info::count_hits(seen.iter().filter(|&&seen| seen).count() as u64);
+        info_section::count_read(seen.iter().filter(|&&seen| seen).count() as u64);
     }
     Ok(())
 }

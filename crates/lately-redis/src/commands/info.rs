@@ -2,10 +2,11 @@
 
 use lately::Statistics;
 
-use super::{SAMPLE_BYTES, plan};
+use super::card::SAMPLE_BYTES;
+use super::keys::no_such_key;
+use super::plan;
 use crate::arguments::shown;
-use crate::failure::Failure;
-use crate::server::{self, Call, Command, Description, KeyUse, Parameter, Reply};
+use crate::server::{Call, Command, Description, Failure, KeyUse, Parameter, Reply};
 use crate::value::Value;
 
 pub(super) struct Info;
@@ -15,23 +16,23 @@ impl Command for Info {
         c"apbf.info",
         c"Returns a filter's promise, shape, memory and counters; or one field.",
         Some(KeyUse::Reads),
-        &[Parameter::KEY, Parameter::text(c"field").optional()],
+        &[Parameter::text(c"field").optional()],
     )
     .takes(c"O(1): reads a sample of the filter");
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (key, rest) = call.key_and_rest()?;
-        let key = call.open(key);
-        let fields = describe(key.value()?.ok_or_else(Failure::no_such_key)?, server::now_ms());
+        let key = call.open_to_read::<Value>(key);
+        let fields = describe(key.value()?.ok_or_else(no_such_key)?);
         match rest {
             [] => Ok(Reply::Map(fields)),
-            [field] => one(fields, field.as_ref()),
+            [field] => one_field(fields, field.as_ref()),
             _ => Err(Failure::Arity),
         }
     }
 }
 
-fn one(fields: Vec<(&'static str, Reply)>, wanted: &[u8]) -> Result<Reply, Failure> {
+fn one_field(fields: Vec<(&'static str, Reply)>, wanted: &[u8]) -> Result<Reply, Failure> {
     let names: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
     let unknown =
         || Failure::new(format!("'{}' is not a field: fields are {}", shown(wanted), names.join(", ")));
@@ -40,8 +41,7 @@ fn one(fields: Vec<(&'static str, Reply)>, wanted: &[u8]) -> Result<Reply, Failu
     fields.into_iter().nth(place).map(|(_, value)| value).ok_or_else(unknown)
 }
 
-fn describe(value: &Value, now_ms: u64) -> Vec<(&'static str, Reply)> {
-    let filter = &value.filter;
+fn describe(value: &Value) -> Vec<(&'static str, Reply)> {
     let Statistics {
         inserts,
         generation,
@@ -52,7 +52,7 @@ fn describe(value: &Value, now_ms: u64) -> Vec<(&'static str, Reply)> {
         overloaded_generations,
         latest_ms,
         ..
-    } = filter.as_of(now_ms).estimate(SAMPLE_BYTES);
+    } = value.as_of_now().estimate(SAMPLE_BYTES);
     let mut fields = plan::describe(value.plan());
     fields.extend([
         ("allocated_bytes", Reply::count(value.allocated_bytes() as u64)),

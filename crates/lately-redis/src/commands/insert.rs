@@ -2,23 +2,22 @@
 
 use lately::MAX_WINDOW;
 
-use super::OPTIONS;
 use super::add::Addition;
+use super::options::{OPTIONS, Options, set_once};
 use crate::arguments::{Arguments, shown};
-use crate::failure::Failure;
-use crate::promise::{Asked, put};
 use crate::replication::Refresh;
-use crate::server::{Argument, Call, Command, Description, KeyUse, Parameter, Reply};
+use crate::server::{
+    Argument, BlockingCommand, Call, Description, Failure, KeyUse, Outcome, Parameter, Reply,
+};
 
 pub(super) struct Insert;
 
-impl Command for Insert {
+impl BlockingCommand for Insert {
     const DESCRIPTION: Description = Description::new(
         c"apbf.insert",
         c"Adds items. Creates the filter with the given options if the key is missing.",
         Some(KeyUse::Inserts),
         &[
-            Parameter::KEY,
             Parameter::real(c"error-rate").after(c"ERROR").optional(),
             Parameter::integer(c"window").after(c"WINDOW").optional(),
             OPTIONS[0],
@@ -26,62 +25,65 @@ impl Command for Insert {
             OPTIONS[2],
             OPTIONS[3],
             OPTIONS[4],
-            Parameter::word(c"nx", c"NX").optional(),
-            Parameter::word(c"nocreate", c"NOCREATE").optional(),
+            Parameter::keyword(c"nx", c"NX").optional(),
+            Parameter::keyword(c"nocreate", c"NOCREATE").optional(),
             Parameter::ITEMS.after(c"ITEMS"),
         ],
     )
     .takes(c"O(N) for N items");
 
-    fn run(call: &Call<'_>) -> Result<Reply, Failure> {
+    fn run(call: &Call<'_>) -> Result<Outcome<Reply>, Failure> {
         let (key, rest) = call.key_and_rest()?;
-        let Wanted { asked, refresh, may_create, items } = Wanted::read(rest)?;
+        let InsertArguments { options, refresh, may_create, items } = InsertArguments::read(rest)?;
         let mut are_new = vec![false; items.len()];
-        Addition { key, items, refresh, if_missing: may_create.then_some(&asked), is_plain: false }
-            .run(call, &mut are_new)?;
-        Ok(are_new.into())
+        let outcome =
+            Addition { key, items, refresh, if_missing: may_create.then_some(&options), verbatim: false }
+                .run(call, &mut are_new)?;
+        Ok(outcome.map(|()| are_new.into()))
     }
 }
 
-struct Wanted<'a> {
-    asked: Asked,
+/// The arguments after the key.
+struct InsertArguments<'a> {
+    options: Options,
     refresh: Refresh,
     may_create: bool,
     items: &'a [Argument],
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> InsertArguments<'a> {
     fn read(arguments: &'a [Argument]) -> Result<Self, Failure> {
         let mut arguments = Arguments::new(arguments);
-        let mut wanted =
-            Self { asked: Asked::default(), refresh: Refresh::Every, may_create: true, items: &[] };
-        while let Some(word) = arguments.next() {
-            let word = word.as_ref();
-            match word.to_ascii_uppercase().as_slice() {
-                b"ERROR" => put("ERROR", &mut wanted.asked.error_rate, arguments.real("ERROR")?)?,
+        let mut read =
+            Self { options: Options::default(), refresh: Refresh::Every, may_create: true, items: &[] };
+        while let Some(keyword) = arguments.next() {
+            let keyword = keyword.as_ref();
+            match keyword.to_ascii_uppercase().as_slice() {
+                b"ERROR" => set_once("ERROR", &mut read.options.error_rate, arguments.real("ERROR")?)?,
                 b"WINDOW" => {
-                    put("WINDOW", &mut wanted.asked.window, arguments.number("WINDOW", 1..=MAX_WINDOW)?)?;
+                    let window = arguments.integer("WINDOW", 1..=MAX_WINDOW)?;
+                    set_once("WINDOW", &mut read.options.window, window)?;
                 }
-                b"NX" => wanted.refresh = Refresh::First,
-                b"NOCREATE" => wanted.may_create = false,
-                b"ITEMS" => wanted.items = arguments.rest(),
-                _ if wanted.asked.read_option(word, &mut arguments)? => {}
+                b"NX" => read.refresh = Refresh::First,
+                b"NOCREATE" => read.may_create = false,
+                b"ITEMS" => read.items = arguments.rest(),
+                _ if read.options.read_option(keyword, &mut arguments)? => {}
                 _ => {
                     return Err(Failure::new(format!(
                         "'{}' is not an option: write ITEMS before the items; options are ERROR, WINDOW, SPAN, OVERLOAD, SLACK, LAYOUT, SHAPE, SEED, NX and NOCREATE",
-                        shown(word)
+                        shown(keyword)
                     )));
                 }
             }
         }
-        if wanted.items.is_empty() {
+        if read.items.is_empty() {
             return Err(Failure::new("no items: write ITEMS and at least one item at the end"));
         }
-        if !wanted.may_create && wanted.asked != Asked::default() {
+        if !read.may_create && read.options != Options::default() {
             return Err(Failure::new(
                 "NOCREATE creates no filter: leave out NOCREATE or the options of a new filter",
             ));
         }
-        Ok(wanted)
+        Ok(read)
     }
 }

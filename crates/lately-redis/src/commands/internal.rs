@@ -3,12 +3,12 @@
 
 use lately::Filter;
 
-use super::add;
-use crate::arguments::{Arguments, number};
-use crate::failure::Failure;
-use crate::promise::check_size;
+use super::keys::{create_from_arguments, no_such_key, open_missing};
+use super::{add, reserve};
+use crate::arguments::{Arguments, integer};
+use crate::configs::check_size;
 use crate::replication::{APPLY, CREATE, PATCH, Refresh};
-use crate::server::{Call, Command, Description, KeyUse, Parameter, Reply};
+use crate::server::{Call, Command, Description, Failure, KeyUse, Parameter, Reply};
 use crate::value::Value;
 
 pub(super) struct Create;
@@ -20,24 +20,17 @@ impl Command for Create {
         CREATE,
         c"Internal: creates a filter with the dimensions in the blueprint.",
         Some(KeyUse::Creates),
-        &[Parameter::KEY, Parameter::text(c"blueprint")],
+        &[Parameter::text(c"blueprint")],
     );
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (name, [blueprint]) = call.key_and::<1>()?;
-        let mut key = call.open_to_write(name);
-        if key.value()?.is_some() {
-            return Err(Failure::key_exists());
-        }
+        let key = open_missing(call, name)?;
         let value = Value::new(|| Filter::from_blueprint(blueprint.as_ref()))?;
         if !call.is_replayed() {
             check_size(value.filter.memory_bytes())?;
         }
-        value.check_counts()?;
-        key.set(value)?;
-        call.replicate_verbatim();
-        key.has_changed(super::reserve::EVENT);
-        Ok(Reply::Ok)
+        create_from_arguments(call, key, value, reserve::EVENT)
     }
 }
 
@@ -46,13 +39,13 @@ impl Command for Patch {
         PATCH,
         c"Internal: overwrites words of a filter's memory.",
         Some(KeyUse::Inserts),
-        &[Parameter::KEY, Parameter::integer(c"first-word"), Parameter::text(c"words")],
+        &[Parameter::integer(c"first-word"), Parameter::text(c"words")],
     )
     .takes(c"O(N) for N bytes");
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (name, [first, words]) = call.key_and::<2>()?;
-        let first = number("first-word", first.as_ref(), 0..=usize::MAX)?;
+        let first = integer("first-word", first.as_ref(), 0..=usize::MAX)?;
         let (words, rest) = words.as_ref().as_chunks();
         if !rest.is_empty() {
             return Err(Failure::new(format!(
@@ -61,10 +54,10 @@ impl Command for Patch {
             )));
         }
         let words: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
-        let mut key = call.open_to_write(name);
-        key.value()?.ok_or_else(Failure::no_such_key)?.filter.set_words(first, &words)?;
+        let mut key = call.open_to_write::<Value>(name);
+        key.value()?.ok_or_else(no_such_key)?.filter.set_words(first, &words)?;
         call.replicate_verbatim();
-        key.has_changed(c"apbf.patch");
+        key.notify_change(c"apbf.patch");
         Ok(Reply::Ok)
     }
 }
@@ -75,11 +68,10 @@ impl Command for Apply {
         c"Internal: adds items to a time window at the given time.",
         Some(KeyUse::Inserts),
         &[
-            Parameter::KEY,
             Parameter::integer(c"now-ms"),
             Parameter::one_of(
                 c"refresh",
-                &[Parameter::word(c"every", c"EVERY"), Parameter::word(c"first", c"FIRST")],
+                &[Parameter::keyword(c"every", c"EVERY"), Parameter::keyword(c"first", c"FIRST")],
             ),
             Parameter::ITEMS,
         ],
@@ -89,15 +81,15 @@ impl Command for Apply {
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (name, rest) = call.key_and_rest()?;
         let mut arguments = Arguments::new(rest);
-        let now_ms = arguments.number("now-ms", 0..=i64::MAX.cast_unsigned())?;
-        let refresh = arguments.one_of("refresh", &Refresh::WORDS)?;
+        let now_ms = arguments.integer("now-ms", 0..=i64::MAX.cast_unsigned())?;
+        let refresh = arguments.one_of("refresh", &Refresh::KEYWORDS)?;
         let items = arguments.rest();
-        let mut key = call.open_to_write(name);
-        let value = key.value()?.ok_or_else(Failure::no_such_key)?;
+        let mut key = call.open_to_write::<Value>(name);
+        let value = key.value()?.ok_or_else(no_such_key)?;
         let mut are_new = vec![false; items.len()];
         if add::add(value, items, refresh, Some(now_ms), &mut are_new) {
             call.replicate_verbatim();
-            key.has_changed(add::EVENT);
+            key.notify_change(add::EVENT);
         }
         Ok(are_new.into())
     }

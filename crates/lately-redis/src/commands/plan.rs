@@ -2,38 +2,30 @@
 
 use lately::Window;
 
-use super::OPTIONS;
+use super::options::{Options, PLANNING_TIME, RATE_WINDOW_AND_OPTIONS};
 use crate::arguments::Arguments;
-use crate::failure::Failure;
-use crate::promise::Asked;
-use crate::server::{Call, Command, Description, Parameter, Reply};
+use crate::planning;
+use crate::server::{BlockingCommand, Call, Description, Failure, Outcome, Reply};
 
 pub(super) struct Plan;
 
-impl Command for Plan {
+impl BlockingCommand for Plan {
     const DESCRIPTION: Description = Description::new(
         c"apbf.plan",
         c"Returns the plan of the filter that APBF.RESERVE would create. Creates nothing.",
         None,
-        &[
-            Parameter::real(c"error-rate"),
-            Parameter::integer(c"window"),
-            OPTIONS[0],
-            OPTIONS[1],
-            OPTIONS[2],
-            OPTIONS[3],
-            OPTIONS[4],
-        ],
+        &RATE_WINDOW_AND_OPTIONS,
     )
-    .takes(c"O(1); if no filter with these options was planned lately, the client waits for the plan");
+    .takes(PLANNING_TIME);
 
-    fn run(call: &Call<'_>) -> Result<Reply, Failure> {
-        let asked = Asked::read(&mut Arguments::new(call.arguments()))?;
-        Ok(Reply::Map(describe(&asked.promise()?.plan_for(call)?)))
+    fn run(call: &Call<'_>) -> Result<Outcome<Reply>, Failure> {
+        let options = Options::read(&mut Arguments::new(call.arguments()))?;
+        let outcome = planning::plan_or_block(&options.promise()?, call)?;
+        Ok(outcome.map(|plan| Reply::Map(describe(&plan))))
     }
 }
 
-/// Describes the promise and the shape, with the words that the commands use.
+/// Describes the promise and the shape, in the terms that the commands use.
 pub(super) fn describe(plan: &lately::Plan) -> Vec<(&'static str, Reply)> {
     let (span_ms, overload) = match plan.window {
         Window::Time { span, overload, .. } => {

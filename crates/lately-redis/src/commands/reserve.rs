@@ -2,45 +2,47 @@
 
 use std::ffi::CStr;
 
-use super::OPTIONS;
+use super::keys::open_missing;
+use super::options::{Options, PLANNING_TIME, RATE_WINDOW_AND_OPTIONS};
 use crate::arguments::Arguments;
-use crate::failure::Failure;
-use crate::promise::Asked;
+use crate::planning;
 use crate::replication;
-use crate::server::{Call, Command, Description, KeyUse, Parameter, Reply};
+use crate::server::{BlockingCommand, Call, Description, Failure, KeyUse, Outcome, Reply, WriteKey};
+use crate::value::Value;
 
 pub(super) const EVENT: &CStr = c"apbf.reserve";
 
 pub(super) struct Reserve;
 
-impl Command for Reserve {
+impl BlockingCommand for Reserve {
     const DESCRIPTION: Description = Description::new(
         c"apbf.reserve",
         c"Creates a filter that never forgets the last window inserts, or with SPAN those of the span.",
         Some(KeyUse::Creates),
-        &[
-            Parameter::KEY,
-            Parameter::real(c"error-rate"),
-            Parameter::integer(c"window"),
-            OPTIONS[0],
-            OPTIONS[1],
-            OPTIONS[2],
-            OPTIONS[3],
-            OPTIONS[4],
-        ],
+        &RATE_WINDOW_AND_OPTIONS,
     )
-    .takes(c"O(1); if no filter with these options was planned lately, the client waits for the plan");
+    .takes(PLANNING_TIME);
 
-    fn run(call: &Call<'_>) -> Result<Reply, Failure> {
+    fn run(call: &Call<'_>) -> Result<Outcome<Reply>, Failure> {
         let (name, rest) = call.key_and_rest()?;
-        let asked = Asked::read(&mut Arguments::new(rest))?;
-        let mut key = call.open_to_write(name);
-        if key.value()?.is_some() {
-            return Err(Failure::key_exists());
-        }
-        let value = key.set(asked.build(call)?)?;
-        replication::created(call, name, value);
-        key.has_changed(EVENT);
-        Ok(Reply::Ok)
+        let options = Options::read(&mut Arguments::new(rest))?;
+        let mut key = open_missing(call, name)?;
+        Ok(create(call, &mut key, &options)?.map(|()| Reply::Ok))
     }
+}
+
+/// Creates the filter of a key that does not exist.
+pub(super) fn create(
+    call: &Call<'_>,
+    key: &mut WriteKey<'_, Value>,
+    options: &Options,
+) -> Result<Outcome<()>, Failure> {
+    let Outcome::Done(plan) = planning::plan_or_block(&options.promise()?, call)? else {
+        return Ok(Outcome::Blocked);
+    };
+    let name = key.name();
+    let value = key.set(options.build(&plan)?)?;
+    replication::send_creation(call, name, value);
+    key.notify_change(EVENT);
+    Ok(Outcome::Done(()))
 }

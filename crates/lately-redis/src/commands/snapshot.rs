@@ -2,9 +2,9 @@
 
 use lately::Filter;
 
-use crate::failure::Failure;
-use crate::promise::check_size;
-use crate::server::{Call, Command, Description, KeyUse, Parameter, Reply};
+use super::keys::{create_from_arguments, no_such_key, open_missing};
+use crate::configs::check_size;
+use crate::server::{Call, Command, Description, Failure, KeyUse, Parameter, Reply};
 use crate::value::Value;
 
 pub(super) struct Snapshot;
@@ -15,14 +15,14 @@ impl Command for Snapshot {
         c"apbf.snapshot",
         c"Returns the filter as bytes, in the format of the command line tool lately.",
         Some(KeyUse::Reads),
-        &[Parameter::KEY],
+        &[],
     )
     .takes(c"O(N) for N bytes");
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (key, []) = call.key_and::<0>()?;
-        let key = call.open(key);
-        let value = key.value()?.ok_or_else(Failure::no_such_key)?;
+        let key = call.open_to_read::<Value>(key);
+        let value = key.value()?.ok_or_else(no_such_key)?;
         Ok(Reply::Bytes(value.filter.to_bytes()))
     }
 }
@@ -32,25 +32,18 @@ impl Command for Load {
         c"apbf.load",
         c"Creates a filter from a snapshot.",
         Some(KeyUse::Creates),
-        &[Parameter::KEY, Parameter::text(c"bytes")],
+        &[Parameter::text(c"bytes")],
     )
     .takes(c"O(N) for N bytes");
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (name, [bytes]) = call.key_and::<1>()?;
-        let mut key = call.open_to_write(name);
-        if key.value()?.is_some() {
-            return Err(Failure::key_exists());
-        }
+        let key = open_missing(call, name)?;
         if !call.is_replayed() {
             // The length of a snapshot differs from the size of its filter by a few bytes only.
             check_size(bytes.as_ref().len() as u64)?;
         }
         let value = Value::new(|| Filter::from_bytes(bytes.as_ref()))?;
-        value.check_counts()?;
-        key.set(value)?;
-        call.replicate_verbatim();
-        key.has_changed(c"apbf.load");
-        Ok(Reply::Ok)
+        create_from_arguments(call, key, value, c"apbf.load")
     }
 }

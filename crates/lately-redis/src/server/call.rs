@@ -1,19 +1,12 @@
-//! Commands: their arguments, and the server functions that a running command calls.
+//! A running command: its arguments, and the server functions that it calls.
 
 use std::ffi::{CStr, c_int};
 use std::slice;
 
 use crate::raw;
 
-use super::{Description, OK, Reply, api, guarded};
-use crate::failure::Failure;
-
-/// A command of the module.
-pub(crate) trait Command {
-    const DESCRIPTION: Description;
-
-    fn run(call: &Call<'_>) -> Result<Reply, Failure>;
-}
+use super::api::api;
+use super::failure::Failure;
 
 /// An argument of a command: any bytes.
 #[repr(transparent)]
@@ -41,19 +34,20 @@ impl lately::Item for Argument {
 /// A running command: its arguments, and access to the server.
 pub(crate) struct Call<'a> {
     pub(super) ctx: *mut raw::Ctx,
-    /// The command's name and its arguments.
-    words: &'a [Argument],
+    /// The arguments after the command's name.
+    pub(super) arguments: &'a [Argument],
+    /// Whether the command writes to its key.
+    pub(super) writes: bool,
 }
 
 impl<'a> Call<'a> {
-    /// Returns all arguments after the name.
     pub(crate) fn arguments(&self) -> &'a [Argument] {
-        self.words.get(1..).unwrap_or_default()
+        self.arguments
     }
 
     /// Returns the first argument, which was declared as the key, and all arguments after it.
     pub(crate) fn key_and_rest(&self) -> Result<(&'a Argument, &'a [Argument]), Failure> {
-        self.arguments().split_first().ok_or(Failure::Arity)
+        self.arguments.split_first().ok_or(Failure::Arity)
     }
 
     /// Returns the key and the `N` arguments after it. Fails if there are more or fewer.
@@ -65,19 +59,13 @@ impl<'a> Call<'a> {
     /// Returns true if the command was already executed once: it comes from the primary or from the
     /// append-only file, not from a client.
     pub(crate) fn is_replayed(&self) -> bool {
-        // SAFETY: the context belongs to the running command.
-        let flags = unsafe { api!(GetContextFlags(self.ctx)) };
-        flags & (raw::CTX_FLAGS_REPLICATED | raw::CTX_FLAGS_LOADING) != 0
+        self.flags() & (raw::CTX_FLAGS_REPLICATED | raw::CTX_FLAGS_LOADING) != 0
     }
 
-    /// Returns true if the client may be blocked until the reply is ready. Returns false inside transactions
-    /// and scripts, whose commands must run one directly after the other, for replayed commands, which no
-    /// client waits for, and where the server forbids blocking.
-    pub(crate) fn may_wait(&self) -> bool {
-        const IN_A_ROW: c_int = raw::CTX_FLAGS_MULTI | raw::CTX_FLAGS_LUA | raw::CTX_FLAGS_DENY_BLOCKING;
+    /// Returns the flags of the context, `CTX_FLAGS_*`.
+    pub(super) fn flags(&self) -> c_int {
         // SAFETY: the context belongs to the running command.
-        let flags = unsafe { api!(GetContextFlags(self.ctx)) };
-        flags & IN_A_ROW == 0 && !self.is_replayed()
+        unsafe { api!(GetContextFlags(self.ctx)) }
     }
 
     /// Sends the command unchanged to replicas and the append-only file.
@@ -103,13 +91,13 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Sends a command with a key, a number, a word and items to replicas and the append-only file.
+    /// Sends a command with a key, a number, a keyword and items to replicas and the append-only file.
     pub(crate) fn replicate_items_at(
         &self,
         command: &CStr,
         key: &Argument,
         number: u64,
-        word: &CStr,
+        keyword: &CStr,
         items: &[Argument],
     ) {
         // SAFETY: the arguments match the format: a string, a number, a C string, then an array of strings
@@ -121,32 +109,10 @@ impl<'a> Call<'a> {
                 c"slcv".as_ptr(),
                 key.0,
                 number.cast_signed(),
-                word.as_ptr(),
+                keyword.as_ptr(),
                 items.as_ptr(),
                 items.len(),
             ));
         }
     }
-}
-
-/// The callback that the server calls for the command `C`.
-pub(super) extern "C" fn execute<C: Command>(
-    ctx: *mut raw::Ctx,
-    argv: *mut *mut raw::String,
-    argc: c_int,
-) -> c_int {
-    // SAFETY: the server passes `argc` pointers to strings that live as long as the command runs, and an
-    // `Argument` is a transparent wrapper of one pointer.
-    let words = unsafe { slice::from_raw_parts(argv.cast::<Argument>(), usize::try_from(argc).unwrap_or(0)) };
-    let result = guarded(|| C::run(&Call { ctx, words }));
-    let failed = || Err(Failure::new("internal error in the module: the server's log may say why"));
-    match result.unwrap_or_else(failed) {
-        Err(Failure::Unplanned(promise)) => {
-            if let Err(failure) = super::waiting::run_again_after::<C>(ctx, promise) {
-                super::reply::send(ctx, Err(failure));
-            }
-        }
-        result => super::reply::send(ctx, result),
-    }
-    OK
 }

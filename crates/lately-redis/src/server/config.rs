@@ -4,25 +4,31 @@ use std::ffi::{CStr, c_char, c_int, c_longlong, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicPtr, AtomicU64, Ordering};
 
-use crate::raw;
+use crate::raw::{self, ERR, OK};
 
+use super::api::{api, catch_panic};
 use super::call::Argument;
-use super::loading::{Loading, Refused, accepted};
-use super::{ERR, OK, api, guarded};
-use crate::failure::Failure;
+use super::failure::Failure;
+use super::module::{Module, NotRegistered, registered};
+
+/// The module's configs together.
+pub(crate) trait Configs {
+    /// Runs after one or more configs were set. On `Err` the server refuses the new values.
+    fn were_set() -> Result<(), Failure>;
+}
 
 /// A config that is a whole number.
-pub(crate) struct NumberConfig {
-    pub(crate) name: &'static CStr,
-    pub(crate) default: i64,
-    pub(crate) least: i64,
-    pub(crate) most: i64,
+pub(crate) struct IntegerConfig {
+    name: &'static CStr,
+    default: i64,
+    least: i64,
+    most: i64,
     /// Whether the value may have a unit, for example `100mb`.
-    pub(crate) is_memory: bool,
+    is_memory: bool,
     value: AtomicI64,
 }
 
-impl NumberConfig {
+impl IntegerConfig {
     pub(crate) const fn new(name: &'static CStr, default: i64, least: i64, most: i64) -> Self {
         Self { name, default, least, most, is_memory: false, value: AtomicI64::new(default) }
     }
@@ -53,20 +59,20 @@ impl NumberConfig {
     }
 }
 
-/// A config that is one of several words.
-pub(crate) struct WordConfig {
+/// A config that is one of several keywords.
+pub(crate) struct EnumConfig {
     name: &'static CStr,
     /// The first is the default.
-    words: &'static [&'static CStr],
+    keywords: &'static [&'static CStr],
     value: AtomicI32,
 }
 
-impl WordConfig {
-    pub(crate) const fn new(name: &'static CStr, words: &'static [&'static CStr]) -> Self {
-        Self { name, words, value: AtomicI32::new(0) }
+impl EnumConfig {
+    pub(crate) const fn new(name: &'static CStr, keywords: &'static [&'static CStr]) -> Self {
+        Self { name, keywords, value: AtomicI32::new(0) }
     }
 
-    /// Returns the index of the current word.
+    /// Returns the index of the current keyword.
     pub(crate) fn get(&self) -> usize {
         self.value.load(Ordering::Relaxed).try_into().unwrap_or(0)
     }
@@ -89,7 +95,7 @@ impl WordConfig {
 }
 
 /// A config that is a real number. The server treats it as text.
-pub(crate) struct TextConfig {
+pub(crate) struct RealConfig {
     name: &'static CStr,
     default: &'static CStr,
     parse: fn(&[u8]) -> Result<f64, Failure>,
@@ -98,7 +104,7 @@ pub(crate) struct TextConfig {
     text: AtomicPtr<raw::String>,
 }
 
-impl TextConfig {
+impl RealConfig {
     pub(crate) const fn new(
         name: &'static CStr,
         default: &'static CStr,
@@ -136,7 +142,7 @@ impl TextConfig {
         error: *mut *mut raw::String,
     ) -> c_int {
         // SAFETY: as above, and the server allows writing a message to `error`.
-        unsafe { answered(|| (*config.cast::<Self>()).set(Argument(value).as_ref()), error) }
+        unsafe { status_of(|| (*config.cast::<Self>()).set(Argument(value).as_ref()), error) }
     }
 }
 
@@ -150,8 +156,8 @@ fn string(bytes: &[u8]) -> *mut raw::String {
 ///
 /// # Safety
 /// The server allows writing a message to `error`, and owns the string afterwards.
-unsafe fn answered(work: impl FnOnce() -> Result<(), Failure>, error: *mut *mut raw::String) -> c_int {
-    let failure = match guarded(work) {
+unsafe fn status_of(work: impl FnOnce() -> Result<(), Failure>, error: *mut *mut raw::String) -> c_int {
+    let failure = match catch_panic(work) {
         Some(Ok(())) => return OK,
         Some(Err(Failure::Refused(message))) => message,
         _ => "internal error in the module".into(),
@@ -162,20 +168,27 @@ unsafe fn answered(work: impl FnOnce() -> Result<(), Failure>, error: *mut *mut 
 }
 
 /// The callback that the server calls after one or more configs were set.
-extern "C" fn apply(_ctx: *mut raw::Ctx, _config: *mut c_void, error: *mut *mut raw::String) -> c_int {
+extern "C" fn apply<C: Configs>(
+    _ctx: *mut raw::Ctx,
+    _config: *mut c_void,
+    error: *mut *mut raw::String,
+) -> c_int {
     // SAFETY: the server allows writing a message to `error`.
-    unsafe { answered(crate::configs::were_set, error) }
+    unsafe { status_of(C::were_set, error) }
 }
 
 fn as_private_data<T>(config: &'static T) -> *mut c_void {
     ptr::from_ref(config).cast_mut().cast()
 }
 
-impl Loading {
-    pub(crate) fn number_config(&self, config: &'static NumberConfig) -> Result<(), Refused> {
+impl Module {
+    pub(crate) fn integer_config<C: Configs>(
+        &self,
+        config: &'static IntegerConfig,
+    ) -> Result<(), NotRegistered> {
         let unit = if config.is_memory { raw::CONFIG_MEMORY } else { 0 };
         // SAFETY: the config is static and has the type that the callbacks expect.
-        accepted(unsafe {
+        registered(unsafe {
             api!(RegisterNumericConfig(
                 self.ctx,
                 config.name.as_ptr(),
@@ -183,56 +196,57 @@ impl Loading {
                 raw::CONFIG_DEFAULT | unit,
                 config.least,
                 config.most,
-                Some(NumberConfig::read),
-                Some(NumberConfig::write),
-                Some(apply),
+                Some(IntegerConfig::read),
+                Some(IntegerConfig::write),
+                Some(apply::<C>),
                 as_private_data(config),
             ))
         })
     }
 
-    pub(crate) fn word_config(&self, config: &'static WordConfig) -> Result<(), Refused> {
-        let mut words: Vec<*const c_char> = config.words.iter().map(|word| word.as_ptr()).collect();
-        let values: Vec<c_int> = (0..).take(words.len()).collect();
+    pub(crate) fn enum_config<C: Configs>(&self, config: &'static EnumConfig) -> Result<(), NotRegistered> {
+        let mut keywords: Vec<*const c_char> =
+            config.keywords.iter().map(|keyword| keyword.as_ptr()).collect();
+        let values: Vec<c_int> = (0..).take(keywords.len()).collect();
         let count = values.last().map_or(0, |last| last + 1);
-        // SAFETY: as above; the server copies the words.
-        accepted(unsafe {
+        // SAFETY: as above; the server copies the keywords.
+        registered(unsafe {
             api!(RegisterEnumConfig(
                 self.ctx,
                 config.name.as_ptr(),
                 0,
                 raw::CONFIG_DEFAULT,
-                words.as_mut_ptr(),
+                keywords.as_mut_ptr(),
                 values.as_ptr(),
                 count,
-                Some(WordConfig::read),
-                Some(WordConfig::write),
-                Some(apply),
+                Some(EnumConfig::read),
+                Some(EnumConfig::write),
+                Some(apply::<C>),
                 as_private_data(config),
             ))
         })
     }
 
-    pub(crate) fn text_config(&self, config: &'static TextConfig) -> Result<(), Refused> {
-        config.set(config.default.to_bytes()).map_err(|_| Refused)?;
+    pub(crate) fn real_config<C: Configs>(&self, config: &'static RealConfig) -> Result<(), NotRegistered> {
+        config.set(config.default.to_bytes()).map_err(|_| NotRegistered)?;
         // SAFETY: as above.
-        accepted(unsafe {
+        registered(unsafe {
             api!(RegisterStringConfig(
                 self.ctx,
                 config.name.as_ptr(),
                 config.default.as_ptr(),
                 raw::CONFIG_DEFAULT,
-                Some(TextConfig::read),
-                Some(TextConfig::write),
-                Some(apply),
+                Some(RealConfig::read),
+                Some(RealConfig::write),
+                Some(apply::<C>),
                 as_private_data(config),
             ))
         })
     }
 
     /// Applies the server's configuration file to the registered configs.
-    pub(crate) fn load_configs(&self) -> Result<(), Refused> {
+    pub(crate) fn load_configs(&self) -> Result<(), NotRegistered> {
         // SAFETY: the server is loading the module with this context.
-        accepted(unsafe { api!(LoadConfigs(self.ctx)) })
+        registered(unsafe { api!(LoadConfigs(self.ctx)) })
     }
 }

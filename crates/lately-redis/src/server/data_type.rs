@@ -1,45 +1,86 @@
-//! The callbacks of the data type. The work itself is done in `crate::data_type`.
+//! The data type: what the server asks of the values of keys.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_int, c_void};
+use std::fmt::Display;
+use std::marker::PhantomData;
 use std::ptr;
-use std::slice;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::raw;
 
+use super::api::{api, catch_panic};
 use super::call::Argument;
-use super::loading::{Loading, Refused};
-use super::{api, guarded};
-use crate::data_type::{self, ENCODING, LoadFailure};
-use crate::value::Value;
+use super::module::{Module, NotRegistered};
+use super::rdb::{Loader, Saver};
 
-/// Must have exactly nine characters. It is written to every RDB file.
-const NAME: &CStr = c"apbf-late";
 /// The version of Redis 7.0.
 const METHODS_VERSION: u64 = 4;
 
-static FILTER_TYPE: AtomicPtr<raw::Type> = AtomicPtr::new(ptr::null_mut());
+/// A type of values that keys can hold. Values are `Send`, because a background thread may drop them.
+pub(crate) trait DataType: Send + Sized + 'static {
+    /// Must have exactly nine characters. It is written to every RDB file.
+    const NAME: &'static CStr;
+    /// Version of the encoding in RDB files.
+    const ENCODING: c_int;
 
-pub(super) fn filter_type() -> *mut raw::Type {
-    FILTER_TYPE.load(Ordering::Relaxed)
+    type LoadFailure: Display;
+
+    /// Returns the handle of this type, a static.
+    fn handle() -> &'static Handle<Self>;
+
+    /// Loads a value from an RDB file, which may have another encoding.
+    fn load(loader: &mut Loader, encoding: c_int) -> Result<Box<Self>, Self::LoadFailure>;
+
+    /// Saves the value to an RDB file.
+    fn save(&self, saver: &mut Saver);
+
+    /// Writes commands that restore the value to the append-only file.
+    fn rewrite(&self, aof: &mut AofWriter);
+
+    fn digest(&self, digest: &mut Digest);
+
+    /// Returns `None` if the value cannot be copied.
+    fn copy(&self) -> Option<Box<Self>>;
+
+    /// Returns the bytes that `MEMORY USAGE` shows.
+    fn memory_usage(&self) -> usize;
+
+    /// Returns how much work it is to drop the value. A background thread does it if it is much.
+    fn free_effort(&self) -> usize;
 }
 
-impl Loading {
-    pub(crate) fn data_type(&self) -> Result<(), Refused> {
+/// Refers to the registered type whose values are `V`s; null until it is registered.
+pub(crate) struct Handle<V> {
+    registered: AtomicPtr<raw::Type>,
+    values: PhantomData<fn(V)>,
+}
+
+impl<V: DataType> Handle<V> {
+    pub(crate) const fn new() -> Self {
+        Self { registered: AtomicPtr::new(ptr::null_mut()), values: PhantomData }
+    }
+
+    pub(super) fn get(&self) -> *mut raw::Type {
+        self.registered.load(Ordering::Relaxed)
+    }
+}
+
+impl Module {
+    pub(crate) fn data_type<V: DataType>(&self) -> Result<(), NotRegistered> {
         let mut methods = raw::TypeMethods {
             version: METHODS_VERSION,
-            rdb_load: Some(rdb_load),
-            rdb_save: Some(rdb_save),
-            aof_rewrite: Some(aof_rewrite),
-            mem_usage: Some(mem_usage),
-            digest: Some(digest),
-            free: Some(free),
+            rdb_load: Some(rdb_load::<V>),
+            rdb_save: Some(rdb_save::<V>),
+            aof_rewrite: Some(aof_rewrite::<V>),
+            mem_usage: Some(mem_usage::<V>),
+            digest: Some(digest::<V>),
+            free: Some(free::<V>),
             aux_load: None,
             aux_save: None,
             aux_save_triggers: 0,
-            free_effort: Some(free_effort),
+            free_effort: Some(free_effort::<V>),
             unlink: None,
-            copy: Some(copy),
+            copy: Some(copy::<V>),
             defrag: None,
             mem_usage2: None,
             free_effort2: None,
@@ -47,92 +88,28 @@ impl Loading {
             copy2: None,
         };
         // SAFETY: the server copies the methods.
-        let created = unsafe { api!(CreateDataType(self.ctx, NAME.as_ptr(), ENCODING, &raw mut methods)) };
-        FILTER_TYPE.store(created, Ordering::Relaxed);
-        if created.is_null() { Err(Refused) } else { Ok(()) }
+        let created =
+            unsafe { api!(CreateDataType(self.ctx, V::NAME.as_ptr(), V::ENCODING, &raw mut methods)) };
+        V::handle().registered.store(created, Ordering::Relaxed);
+        if created.is_null() { Err(NotRegistered) } else { Ok(()) }
     }
 }
 
 /// # Safety
-/// `value` points to a live value of our type. It is neither changed nor freed while the reference is used.
-unsafe fn value<'a>(value: *const c_void) -> &'a Value {
+/// `value` points to a live `V`. It is neither changed nor freed while the reference is used.
+unsafe fn value<'a, V: DataType>(value: *const c_void) -> &'a V {
     // SAFETY: as the caller promises.
-    unsafe { &*value.cast::<Value>() }
+    unsafe { &*value.cast() }
 }
 
-fn handed_over(value: Option<Box<Value>>) -> *mut c_void {
+/// The server owns the value from now on.
+fn into_pointer<V: DataType>(value: Option<Box<V>>) -> *mut c_void {
     value.map_or(ptr::null_mut(), |value| Box::into_raw(value).cast())
 }
 
-/// Reads a value from an RDB file or from the argument of RESTORE.
-pub(crate) struct Loader {
-    io: *mut raw::IO,
-    /// The latest string that was loaded; its first `taken` bytes are used.
-    piece: LoadedString,
-}
-
-/// A string from the server's allocator.
-struct LoadedString {
-    start: *mut c_char,
-    len: usize,
-    taken: usize,
-}
-
-impl Drop for LoadedString {
-    fn drop(&mut self) {
-        // SAFETY: the string comes from the server's allocator, or is null, which is ignored.
-        unsafe { api!(Free(self.start.cast())) };
-    }
-}
-
-impl Loader {
-    fn check(&self) -> Result<(), LoadFailure> {
-        // SAFETY: the file is being read.
-        if unsafe { api!(IsIOError(self.io)) } == 0 { Ok(()) } else { Err(LoadFailure::Io) }
-    }
-
-    pub(crate) fn number(&mut self) -> Result<u64, LoadFailure> {
-        // SAFETY: as above.
-        let number = unsafe { api!(LoadUnsigned(self.io)) };
-        self.check().map(|()| number)
-    }
-
-    /// Fills `bytes` with the next bytes. They may span several strings.
-    pub(crate) fn fill(&mut self, mut bytes: &mut [u8]) -> Result<(), LoadFailure> {
-        while !bytes.is_empty() {
-            if self.piece.taken == self.piece.len {
-                self.next_string()?;
-            }
-            let count = bytes.len().min(self.piece.len - self.piece.taken);
-            // SAFETY: the string has `len` bytes, and `taken + count` is at most `len`.
-            let piece =
-                unsafe { slice::from_raw_parts(self.piece.start.add(self.piece.taken).cast(), count) };
-            let (head, rest) = bytes.split_at_mut(count);
-            head.copy_from_slice(piece);
-            self.piece.taken += count;
-            bytes = rest;
-        }
-        Ok(())
-    }
-
-    fn next_string(&mut self) -> Result<(), LoadFailure> {
-        let mut len = 0;
-        // SAFETY: the file is being read. The module owns the string and frees it.
-        let start = unsafe { api!(LoadStringBuffer(self.io, &raw mut len)) };
-        self.piece = LoadedString { start, len, taken: 0 };
-        self.check()?;
-        // With empty strings, `fill` might never end.
-        if start.is_null() || len == 0 { Err(LoadFailure::Io) } else { Ok(()) }
-    }
-}
-
-unsafe extern "C" fn rdb_load(io: *mut raw::IO, encoding: c_int) -> *mut c_void {
-    let loaded = guarded(|| {
-        let piece = LoadedString { start: ptr::null_mut(), len: 0, taken: 0 };
-        data_type::load(&mut Loader { io, piece }, encoding)
-    });
-    let failure = match loaded {
-        Some(Ok(value)) => return handed_over(Some(value)),
+unsafe extern "C" fn rdb_load<V: DataType>(io: *mut raw::IO, encoding: c_int) -> *mut c_void {
+    let failure = match catch_panic(|| V::load(&mut Loader::new(io), encoding)) {
+        Some(Ok(value)) => return into_pointer(Some(value)),
         Some(Err(failure)) => failure.to_string(),
         None => "internal error in the module".into(),
     };
@@ -145,24 +122,9 @@ unsafe extern "C" fn rdb_load(io: *mut raw::IO, encoding: c_int) -> *mut c_void 
     ptr::null_mut()
 }
 
-/// Writes a value to an RDB file or to the reply of DUMP.
-pub(crate) struct Saver(*mut raw::IO);
-
-impl Saver {
-    pub(crate) fn number(&mut self, number: u64) {
-        // SAFETY: the file is being written.
-        unsafe { api!(SaveUnsigned(self.0, number)) };
-    }
-
-    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
-        // SAFETY: as above; the server copies the bytes.
-        unsafe { api!(SaveStringBuffer(self.0, bytes.as_ptr().cast(), bytes.len())) };
-    }
-}
-
-unsafe extern "C" fn rdb_save(io: *mut raw::IO, filter: *mut c_void) {
+unsafe extern "C" fn rdb_save<V: DataType>(io: *mut raw::IO, filter: *mut c_void) {
     // SAFETY: the server passes a live value of our type and does not change or free it during this call.
-    guarded(|| data_type::save(unsafe { value(filter) }, &mut Saver(io)));
+    catch_panic(|| unsafe { value::<V>(filter) }.save(&mut Saver(io)));
 }
 
 /// Writes commands to the append-only file while the server rewrites it.
@@ -197,9 +159,9 @@ impl AofWriter {
     }
 }
 
-unsafe extern "C" fn aof_rewrite(io: *mut raw::IO, key: *mut raw::String, filter: *mut c_void) {
+unsafe extern "C" fn aof_rewrite<V: DataType>(io: *mut raw::IO, key: *mut raw::String, filter: *mut c_void) {
     // SAFETY: the server passes a live value of our type and does not change or free it during this call.
-    guarded(|| data_type::rewrite(unsafe { value(filter) }, &mut AofWriter { io, key: Argument(key) }));
+    catch_panic(|| unsafe { value::<V>(filter) }.rewrite(&mut AofWriter { io, key: Argument(key) }));
 }
 
 /// The digest that `DEBUG DIGEST` computes.
@@ -212,36 +174,36 @@ impl Digest {
     }
 }
 
-unsafe extern "C" fn digest(digest: *mut raw::Digest, filter: *mut c_void) {
+unsafe extern "C" fn digest<V: DataType>(digest: *mut raw::Digest, filter: *mut c_void) {
     // SAFETY: the server passes a live value of our type and does not change or free it during this call.
     // Afterwards the digest of this value ends.
     unsafe {
-        guarded(|| data_type::digest(value(filter), &mut Digest(digest)));
+        catch_panic(|| value::<V>(filter).digest(&mut Digest(digest)));
         api!(DigestEndSequence(digest));
     }
 }
 
-unsafe extern "C" fn mem_usage(filter: *const c_void) -> usize {
+unsafe extern "C" fn mem_usage<V: DataType>(filter: *const c_void) -> usize {
     // SAFETY: as above.
-    unsafe { value(filter) }.allocated_bytes()
+    unsafe { value::<V>(filter) }.memory_usage()
 }
 
-unsafe extern "C" fn free_effort(_key: *mut raw::String, filter: *const c_void) -> usize {
+unsafe extern "C" fn free_effort<V: DataType>(_key: *mut raw::String, filter: *const c_void) -> usize {
     // SAFETY: as above.
-    data_type::free_effort(unsafe { value(filter) })
+    unsafe { value::<V>(filter) }.free_effort()
 }
 
 /// Runs in the server's main thread or, for large values, in a background thread.
-unsafe extern "C" fn free(filter: *mut c_void) {
+unsafe extern "C" fn free<V: DataType>(filter: *mut c_void) {
     // SAFETY: `Box::into_raw` made the pointer, and the server does not use it after this call.
-    guarded(|| drop(unsafe { Box::from_raw(filter.cast::<Value>()) }));
+    catch_panic(|| drop(unsafe { Box::from_raw(filter.cast::<V>()) }));
 }
 
-unsafe extern "C" fn copy(
+unsafe extern "C" fn copy<V: DataType>(
     _from: *mut raw::String,
     _to: *mut raw::String,
     filter: *const c_void,
 ) -> *mut c_void {
     // SAFETY: the server passes a live value of our type and does not change or free it during this call.
-    handed_over(guarded(|| unsafe { value(filter) }.copy()).flatten())
+    into_pointer(catch_panic(|| unsafe { value::<V>(filter) }.copy()).flatten())
 }

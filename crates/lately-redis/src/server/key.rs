@@ -1,33 +1,34 @@
 //! Keys that a command reads or writes.
 
 use std::ffi::{CStr, c_int};
+use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use crate::raw;
+use crate::raw::{self, OK};
 
+use super::api::api;
 use super::call::{Argument, Call};
-use super::{OK, api, data_type};
-use crate::failure::Failure;
-use crate::value::Value;
+use super::data_type::DataType;
+use super::failure::Failure;
 
-/// An open key.
-struct Open(*mut raw::Key);
+/// An open key that should hold a `V`.
+struct OpenKey<V>(*mut raw::Key, PhantomData<V>);
 
-impl Open {
+impl<V: DataType> OpenKey<V> {
     fn new(call: &Call<'_>, name: &Argument, mode: c_int) -> Self {
         // SAFETY: context and name belong to the running command.
-        Self(unsafe { api!(OpenKey(call.ctx, name.0, mode)) })
+        Self(unsafe { api!(OpenKey(call.ctx, name.0, mode)) }, PhantomData)
     }
 
     /// Returns the stored value; `None` if the key does not exist.
-    fn value(&self) -> Result<Option<NonNull<Value>>, Failure> {
-        // SAFETY: the key is open, or null, which both functions treat as empty. A value of our type is a
-        // `Value`.
+    fn value(&self) -> Result<Option<NonNull<V>>, Failure> {
+        // SAFETY: the key is open, or null, which both functions treat as empty. A value whose type has this
+        // handle is a `V`; the type was registered when the module was loaded.
         unsafe {
             if api!(KeyType(self.0)) == raw::KEYTYPE_EMPTY {
                 return Ok(None);
             }
-            if api!(ModuleTypeGetType(self.0)) != data_type::filter_type() {
+            if api!(ModuleTypeGetType(self.0)) != V::handle().get() {
                 return Err(Failure::WrongType);
             }
             Ok(NonNull::new(api!(ModuleTypeGetValue(self.0)).cast()))
@@ -35,54 +36,58 @@ impl Open {
     }
 }
 
-impl Drop for Open {
+impl<V> Drop for OpenKey<V> {
     fn drop(&mut self) {
         // SAFETY: `new` opened the key, and it is not used afterwards. Null is ignored.
         unsafe { api!(CloseKey(self.0)) };
     }
 }
 
-/// A key open for reading.
-pub(crate) struct ReadKey(Open);
-
 impl Call<'_> {
-    pub(crate) fn open(&self, name: &Argument) -> ReadKey {
-        ReadKey(Open::new(self, name, raw::READ))
+    pub(crate) fn open_to_read<V: DataType>(&self, name: &Argument) -> ReadKey<V> {
+        ReadKey(OpenKey::new(self, name, raw::READ))
     }
 
-    pub(crate) fn open_to_write<'a>(&'a self, name: &'a Argument) -> Key<'a> {
+    pub(crate) fn open_to_write<'a, V: DataType>(&'a self, name: &'a Argument) -> WriteKey<'a, V> {
         let mode = raw::READ | raw::WRITE;
-        Key { open: Open::new(self, name, mode), call: self, name }
+        WriteKey { open: OpenKey::new(self, name, mode), call: self, name }
     }
 }
 
-impl ReadKey {
-    pub(crate) fn value(&self) -> Result<Option<&Value>, Failure> {
+/// A key that is open for reading.
+pub(crate) struct ReadKey<V>(OpenKey<V>);
+
+impl<V: DataType> ReadKey<V> {
+    pub(crate) fn value(&self) -> Result<Option<&V>, Failure> {
         // SAFETY: the server runs one command at a time, and the value lives as long as its key is open.
         Ok(self.0.value()?.map(|value| unsafe { value.as_ref() }))
     }
 }
 
-/// A key open for writing.
-pub(crate) struct Key<'a> {
-    open: Open,
+/// A key that is open for reading and writing.
+pub(crate) struct WriteKey<'a, V> {
+    open: OpenKey<V>,
     call: &'a Call<'a>,
     name: &'a Argument,
 }
 
-impl Key<'_> {
-    pub(crate) fn value(&mut self) -> Result<Option<&mut Value>, Failure> {
+impl<'a, V: DataType> WriteKey<'a, V> {
+    pub(crate) fn name(&self) -> &'a Argument {
+        self.name
+    }
+
+    pub(crate) fn value(&mut self) -> Result<Option<&mut V>, Failure> {
         // SAFETY: as for reading, and no other code uses the value while this key is borrowed.
         Ok(self.open.value()?.map(|mut value| unsafe { value.as_mut() }))
     }
 
     /// Stores a value in a key that does not exist.
-    pub(crate) fn set(&mut self, value: Box<Value>) -> Result<&mut Value, Failure> {
+    pub(crate) fn set(&mut self, value: Box<V>) -> Result<&mut V, Failure> {
         let value = Box::into_raw(value);
         // SAFETY: the key is open for writing. The server owns the value from now on; if it refuses the
         // value, the module still owns it and drops it.
         unsafe {
-            let stored = api!(ModuleTypeSetValue(self.open.0, data_type::filter_type(), value.cast()));
+            let stored = api!(ModuleTypeSetValue(self.open.0, V::handle().get(), value.cast()));
             if stored == OK {
                 return Ok(&mut *value);
             }
@@ -91,8 +96,8 @@ impl Key<'_> {
         Err(Failure::new("the server did not store the key"))
     }
 
-    /// Notifies clients that watch the key, and subscribers to keyspace events, that it has changed.
-    pub(crate) fn has_changed(&self, event: &CStr) {
+    /// Tells clients that watch the key, and subscribers to keyspace events, that it has changed.
+    pub(crate) fn notify_change(&self, event: &CStr) {
         // SAFETY: context and name belong to the running command.
         unsafe {
             api!(SignalModifiedKey(self.call.ctx, self.name.0));

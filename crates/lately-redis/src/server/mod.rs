@@ -1,54 +1,43 @@
 //! A safe interface to the server. Every call of its C API is in this directory, except those for memory.
+//!
+//! Of this crate, these files know only `raw`. The rest implements the traits below, and the server calls
+//! them:
+//!
+//! | trait | the server calls it | implemented by |
+//! |---|---|---|
+//! | [`Command`], [`BlockingCommand`] | for each command | the files in `commands` |
+//! | [`DataType`] | to save, load, rewrite, copy and drop the value of a key | `data_type` |
+//! | [`Configs`] | after `CONFIG SET` | `configs` |
+//! | [`InfoSection`] | for `INFO` | `info_section` |
+//! | [`Awaited`] | when a blocked client can go on, or has disconnected | `planning` |
+//!
+//! A running command has a [`Call`]: its arguments, its key, and replication.
 #![allow(unsafe_code)]
 
+mod api;
+mod blocking;
 mod call;
+mod command;
 mod config;
 mod data_type;
-mod describe;
-mod info;
+mod description;
+mod failure;
+mod info_section;
 mod key;
-mod loading;
+pub(crate) mod module;
+mod rdb;
 mod reply;
-mod waiting;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
-pub(crate) use call::{Argument, Call, Command};
-pub(crate) use config::{NumberConfig, TextConfig, WordConfig};
-pub(crate) use data_type::{AofWriter, Digest, Loader, Saver};
-pub(crate) use describe::{Description, KeyUse, Parameter};
-pub(crate) use info::Section;
-pub(crate) use key::Key;
-pub(crate) use loading::{Loading, Refused};
+pub(crate) use api::{catch_panic, now_ms};
+pub(crate) use blocking::{Awaited, BlockedClient};
+pub(crate) use call::{Argument, Call};
+pub(crate) use command::{BlockingCommand, Command, Outcome};
+pub(crate) use config::{Configs, EnumConfig, IntegerConfig, RealConfig};
+pub(crate) use data_type::{AofWriter, DataType, Digest, Handle};
+pub(crate) use description::{Description, KeyUse, Parameter};
+pub(crate) use failure::Failure;
+pub(crate) use info_section::{InfoFields, InfoSection};
+pub(crate) use key::WriteKey;
+pub(crate) use module::{Module, NotRegistered, entry_point};
+pub(crate) use rdb::{Damaged, Loader, Saver};
 pub(crate) use reply::Reply;
-
-use crate::raw::{self, ERR, OK};
-
-/// Calls a required function of [`raw`]; for use in unsafe blocks. The server has all required functions,
-/// because the module does not load otherwise.
-macro_rules! api {
-    ($function:ident($($argument:expr),* $(,)?)) => {
-        ($crate::raw::$function.get().expect(concat!("the server lacks ", stringify!($function))))(
-            $($argument),*
-        )
-    };
-}
-use api;
-
-/// Returns the server's clock, in milliseconds since 1970. It may stand still inside a transaction or a
-/// script.
-pub(crate) fn now_ms() -> u64 {
-    // SAFETY: both functions take no arguments and only read the clock. Redis 7.0 lacks the first.
-    let millis = unsafe {
-        match raw::CachedMicroseconds.get() {
-            Some(cached) => cached() / 1000,
-            None => api!(Milliseconds()),
-        }
-    };
-    millis.try_into().unwrap_or(0)
-}
-
-/// Runs `work`. Returns `None` if it panics: an uncaught panic would end the server.
-fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
-    catch_unwind(AssertUnwindSafe(work)).ok()
-}

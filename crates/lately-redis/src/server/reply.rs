@@ -4,8 +4,8 @@ use std::ffi::{CString, c_char, c_long};
 
 use crate::raw;
 
-use super::api;
-use crate::failure::Failure;
+use super::api::api;
+use super::failure::Failure;
 
 /// A reply that can be sent in both versions of the protocol.
 #[derive(Clone, Debug, PartialEq)]

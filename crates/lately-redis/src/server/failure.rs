@@ -1,10 +1,8 @@
-//! Reasons why a command is refused.
+//! Error replies.
 
 use std::fmt;
 
 use lately::{ConfigError, SnapshotError};
-
-use crate::promise::Promise;
 
 /// An error reply.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,21 +16,11 @@ pub(crate) enum Failure {
     /// Refused for a temporary reason. Cluster clients know the reply `TRYAGAIN` and resend the command
     /// automatically.
     TryAgain(String),
-    /// The promise has no plan yet. Plan it, then run the command again.
-    Unplanned(Promise),
 }
 
 impl Failure {
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self::Refused(message.into())
-    }
-
-    pub(crate) fn key_exists() -> Self {
-        Self::new("the key already exists: delete it first, or choose another name")
-    }
-
-    pub(crate) fn no_such_key() -> Self {
-        Self::new("no such key: create a filter with APBF.RESERVE")
     }
 }
 
@@ -45,7 +33,6 @@ impl fmt::Display for Failure {
             }
             Self::Refused(message) => write!(f, "ERR {message}"),
             Self::TryAgain(message) => write!(f, "TRYAGAIN {message}"),
-            Self::Unplanned(_) => f.write_str("ERR the filter is not planned yet: send the command again"),
         }
     }
 }

@@ -13,6 +13,7 @@ pub(crate) struct Description {
     is_fast: bool,
     /// How the command uses its key, the first argument; `None` if it has no key.
     pub(super) key: Option<KeyUse>,
+    /// The parameters after the key.
     parameters: &'static [Parameter],
 }
 
@@ -36,7 +37,7 @@ impl Description {
         Self { is_fast: true, ..self }
     }
 
-    fn writes(&self) -> bool {
+    pub(super) fn writes(&self) -> bool {
         matches!(self.key, Some(KeyUse::Creates | KeyUse::Inserts))
     }
 
@@ -60,10 +61,15 @@ impl Description {
         }
     }
 
-    /// Returns the number of words including the name; negative if it is a minimum.
+    /// Returns the number of arguments including the name; negative if it is a minimum.
     fn arity(&self) -> c_int {
-        let least = 1 + self.parameters.iter().map(Parameter::least_words).sum::<c_int>();
-        if self.parameters.iter().all(|parameter| parameter.flags == 0) { least } else { -least }
+        let parameters = self.key_and_parameters();
+        let least = 1 + parameters.iter().map(Parameter::least_arguments).sum::<c_int>();
+        if parameters.iter().all(|parameter| parameter.flags == 0) { least } else { -least }
+    }
+
+    fn key_and_parameters(&self) -> Vec<Parameter> {
+        self.key.map(|_| Parameter::KEY).into_iter().chain(self.parameters.iter().copied()).collect()
     }
 }
 
@@ -98,7 +104,7 @@ pub(crate) struct Parameter {
 }
 
 impl Parameter {
-    pub(crate) const KEY: Self = Self::new(c"key", raw::ARG_TYPE_KEY);
+    const KEY: Self = Self::new(c"key", raw::ARG_TYPE_KEY);
     pub(crate) const ITEM: Self = Self::text(c"item");
     pub(crate) const ITEMS: Self = Self::ITEM.with(raw::CMD_ARG_MULTIPLE);
 
@@ -119,8 +125,8 @@ impl Parameter {
     }
 
     /// An option without a value.
-    pub(crate) const fn word(name: &'static CStr, word: &'static CStr) -> Self {
-        Self::new(name, raw::ARG_TYPE_PURE_TOKEN).after(word)
+    pub(crate) const fn keyword(name: &'static CStr, keyword: &'static CStr) -> Self {
+        Self::new(name, raw::ARG_TYPE_PURE_TOKEN).after(keyword)
     }
 
     pub(crate) const fn one_of(name: &'static CStr, of: &'static [Self]) -> Self {
@@ -134,8 +140,8 @@ impl Parameter {
     }
 
     /// Sets the keyword that comes before the value.
-    pub(crate) const fn after(self, word: &'static CStr) -> Self {
-        Self { token: Some(word), ..self }
+    pub(crate) const fn after(self, keyword: &'static CStr) -> Self {
+        Self { token: Some(keyword), ..self }
     }
 
     pub(crate) const fn optional(self) -> Self {
@@ -146,8 +152,9 @@ impl Parameter {
         Self { flags: self.flags | flags, ..self }
     }
 
-    /// Returns the minimum number of words. Every `all_of` group is optional, so its words do not count.
-    fn least_words(&self) -> c_int {
+    /// Returns the minimum number of arguments. Every `all_of` group is optional, so its arguments do not
+    /// count.
+    fn least_arguments(&self) -> c_int {
         let is_optional = self.flags & raw::CMD_ARG_OPTIONAL != 0;
         if is_optional { 0 } else { 1 + c_int::from(self.token.is_some()) }
     }
@@ -223,7 +230,7 @@ pub(super) fn with_info<T>(
     };
     let mut keys: Vec<_> = description.key.map(first_argument).into_iter().chain([no_key]).collect();
     let mut kept = Vec::new();
-    let mut arguments = listed(description.parameters, &mut kept);
+    let mut arguments = listed(&description.key_and_parameters(), &mut kept);
     hand_over(&raw::CommandInfo {
         version: &raw const version,
         summary: description.summary.as_ptr(),

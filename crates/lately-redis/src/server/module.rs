@@ -1,11 +1,11 @@
-//! Loading of the module by the server.
+//! Loading of the module: the function that the server calls first, and the registration of everything that
+//! it can call later.
 
 use std::ffi::{CStr, CString, c_int};
 
-use crate::raw;
+use crate::raw::{self, ERR, OK};
 
-use super::call::{Command, execute};
-use super::{ERR, OK, api, describe, guarded, info};
+use super::api::{api, catch_panic};
 
 /// Name of the module, and prefix of its configs.
 const NAME: &CStr = c"apbf";
@@ -19,17 +19,6 @@ const VERSION: c_int = number(env!("CARGO_PKG_VERSION_MAJOR")) * 10_000
 /// the module needs no other code for it.
 const HANDLE_ATOMIC_SLOT_MIGRATION: c_int = 1 << 5;
 
-/// The server refused to load or register something.
-#[derive(Debug)]
-pub(crate) struct Refused;
-
-/// The server while it loads the module.
-pub(crate) struct Loading {
-    pub(super) ctx: *mut raw::Ctx,
-    /// False on Redis 7.0, where modules cannot add categories.
-    has_category: bool,
-}
-
 /// Parses decimal digits at compile time.
 const fn number(digits: &str) -> c_int {
     match c_int::from_str_radix(digits, 10) {
@@ -38,12 +27,24 @@ const fn number(digits: &str) -> c_int {
     }
 }
 
+/// The server did not register something, so it does not load the module.
+#[derive(Debug)]
+pub(crate) struct NotRegistered;
+
 /// Converts the server's status code to a `Result`.
-pub(super) fn accepted(status: c_int) -> Result<(), Refused> {
-    if status == OK { Ok(()) } else { Err(Refused) }
+pub(super) fn registered(status: c_int) -> Result<(), NotRegistered> {
+    if status == OK { Ok(()) } else { Err(NotRegistered) }
 }
 
-impl Loading {
+/// The module while the server loads it. The files that own commands, configs and so on add methods that
+/// register them.
+pub(crate) struct Module {
+    pub(super) ctx: *mut raw::Ctx,
+    /// False on Redis 7.0, where modules cannot add categories.
+    pub(super) has_category: bool,
+}
+
+impl Module {
     fn new(ctx: *mut raw::Ctx) -> Self {
         // SAFETY: the server is loading the module with this context. Redis 7.0 lacks this function.
         let added = unsafe { raw::AddACLCategory.get().map(|add| add(ctx, CATEGORY.as_ptr())) };
@@ -65,36 +66,36 @@ impl Loading {
             api!(Log(self.ctx, c"warning".as_ptr(), c"%s".as_ptr(), message.as_ptr()));
         }
     }
-
-    pub(crate) fn command<C: Command>(&self) -> Result<(), Refused> {
-        let description = &C::DESCRIPTION;
-        let (name, flags) = (description.name.as_ptr(), description.flags().as_ptr());
-        let key = c_int::from(description.key.is_some());
-        // SAFETY: names and flags are static, and the server copies the description.
-        unsafe {
-            accepted(api!(CreateCommand(self.ctx, name, Some(execute::<C>), flags, key, key, key)))?;
-            let command = api!(GetCommand(self.ctx, name));
-            describe::with_info(description, |info| accepted(api!(SetCommandInfo(command, info))))?;
-            if let (true, Some(set)) = (self.has_category, raw::SetCommandACLCategories.get()) {
-                accepted(set(command, description.categories().as_ptr()))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Registers the section of `INFO`.
-    pub(crate) fn info_section(&self) -> Result<(), Refused> {
-        // SAFETY: the server is loading the module with this context.
-        accepted(unsafe { api!(RegisterInfoFunc(self.ctx, Some(info::write))) })
-    }
 }
 
-/// The entry point: the server calls it to load the module.
-#[unsafe(no_mangle)]
-#[allow(non_snake_case)]
-extern "C" fn RedisModule_OnLoad(ctx: *mut raw::Ctx, _argv: *mut *mut raw::String, argc: c_int) -> c_int {
+/// Defines the function that the server calls to load the module. It calls `$register` with a [`Module`].
+macro_rules! entry_point {
+    ($register:path) => {
+        #[unsafe(no_mangle)]
+        #[allow(non_snake_case, unsafe_code)]
+        extern "C" fn RedisModule_OnLoad(
+            ctx: *mut $crate::raw::Ctx,
+            _argv: *mut *mut $crate::raw::String,
+            argc: std::ffi::c_int,
+        ) -> std::ffi::c_int {
+            // SAFETY: the server is loading the module with this context.
+            unsafe { $crate::server::module::load(ctx, argc, $register) }
+        }
+    };
+}
+pub(crate) use entry_point;
+
+/// Loads the module. Returns the server's status code.
+///
+/// # Safety
+/// The server is loading the module with this context.
+pub(crate) unsafe fn load(
+    ctx: *mut raw::Ctx,
+    argc: c_int,
+    register: fn(&Module) -> Result<(), NotRegistered>,
+) -> c_int {
     // Nothing may be allocated before `find_functions`, which finds the server's allocator.
-    // SAFETY: the server is loading the module with this context; the name is static.
+    // SAFETY: as the caller promises; the name is static.
     unsafe {
         if let Err(missing) = raw::find_functions(ctx) {
             if let Some(log) = raw::Log.get() {
@@ -108,13 +109,13 @@ extern "C" fn RedisModule_OnLoad(ctx: *mut raw::Ctx, _argv: *mut *mut raw::Strin
         }
         api!(SetModuleAttribs(ctx, NAME.as_ptr(), VERSION, raw::APIVER_1));
     }
-    let loaded = guarded(|| {
-        let loading = Loading::new(ctx);
+    let loaded = catch_panic(|| {
+        let module = Module::new(ctx);
         if argc > 0 {
-            loading.warn("the module takes no arguments; set its configs, for example apbf.default-window");
-            return Err(Refused);
+            module.warn("the module takes no arguments; set its configs, for example apbf.default-window");
+            return Err(NotRegistered);
         }
-        crate::load(&loading)
+        register(&module)
     });
     match loaded {
         Some(Ok(())) => OK,

@@ -1,0 +1,36 @@
+//! Keys that a command expects to exist or to be missing.
+
+use std::ffi::CStr;
+
+use crate::server::{Argument, Call, Failure, Reply, WriteKey};
+use crate::value::Value;
+
+pub(super) fn no_such_key() -> Failure {
+    Failure::new("no such key: create a filter with APBF.RESERVE")
+}
+
+/// Opens a key to create a filter. Fails if the key exists.
+pub(super) fn open_missing<'a>(
+    call: &'a Call<'_>,
+    name: &'a Argument,
+) -> Result<WriteKey<'a, Value>, Failure> {
+    let mut key = call.open_to_write::<Value>(name);
+    if key.value()?.is_some() {
+        return Err(Failure::new("the key already exists: delete it first, or choose another name"));
+    }
+    Ok(key)
+}
+
+/// Creates the filter that the command's arguments contain, and replicates the command unchanged.
+pub(super) fn create_from_arguments(
+    call: &Call<'_>,
+    mut key: WriteKey<'_, Value>,
+    value: Box<Value>,
+    event: &CStr,
+) -> Result<Reply, Failure> {
+    value.check_counts()?;
+    key.set(value)?;
+    call.replicate_verbatim();
+    key.notify_change(event);
+    Ok(Reply::Ok)
+}

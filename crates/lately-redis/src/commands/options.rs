@@ -1,0 +1,203 @@
+//! The options of a new filter: how RESERVE, PLAN and INSERT read them, and how `COMMAND DOCS` shows them.
+
+use std::ffi::CStr;
+
+use lately::{Filter, HashFunction, Layout, MAX_WINDOW, Overload, Plan};
+
+use crate::arguments::{Arguments, shown};
+use crate::configs;
+use crate::promise::Promise;
+use crate::server::{Failure, Parameter};
+use crate::value::Value;
+
+/// The options of a new filter, as `COMMAND DOCS` shows them.
+pub(super) const OPTIONS: [Parameter; 5] = [
+    Parameter::all_of(
+        c"time",
+        &[
+            Parameter::integer(c"span-ms").after(c"SPAN"),
+            Parameter::one_of(
+                c"overload",
+                &[Parameter::keyword(c"rate", c"RATE"), Parameter::keyword(c"window", c"WINDOW")],
+            )
+            .after(c"OVERLOAD")
+            .optional(),
+        ],
+    )
+    .optional(),
+    Parameter::real(c"slack").after(c"SLACK").optional(),
+    Parameter::one_of(
+        c"layout",
+        &[
+            Parameter::keyword(c"slices", c"SLICES"),
+            Parameter::keyword(c"blocks", c"BLOCKS"),
+            Parameter::keyword(c"rows", c"ROWS"),
+        ],
+    )
+    .after(c"LAYOUT")
+    .optional(),
+    Parameter::all_of(c"shape", &[Parameter::integer(c"k"), Parameter::integer(c"l")])
+        .after(c"SHAPE")
+        .optional(),
+    Parameter::integer(c"seed").after(c"SEED").optional(),
+];
+
+/// How long RESERVE and PLAN take, as `COMMAND DOCS` shows it.
+pub(super) const PLANNING_TIME: &CStr =
+    c"O(1); if no filter with these options was planned lately, the client waits for the plan";
+
+/// The arguments that RESERVE and PLAN share, as `COMMAND DOCS` shows them.
+pub(super) const RATE_WINDOW_AND_OPTIONS: [Parameter; 7] = [
+    Parameter::real(c"error-rate"),
+    Parameter::integer(c"window"),
+    OPTIONS[0],
+    OPTIONS[1],
+    OPTIONS[2],
+    OPTIONS[3],
+    OPTIONS[4],
+];
+
+/// The options that were given; the configs supply the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Options {
+    pub(super) error_rate: Option<f64>,
+    pub(super) window: Option<u64>,
+    span_ms: Option<u64>,
+    overload: Option<Overload>,
+    slack: Option<f64>,
+    layout: Option<Layout>,
+    shape: Option<(u32, u32)>,
+    seed: Option<u64>,
+}
+
+impl Options {
+    /// Reads the arguments that RESERVE and PLAN share.
+    pub(super) fn read<T: AsRef<[u8]>>(arguments: &mut Arguments<'_, T>) -> Result<Self, Failure> {
+        let mut options = Self {
+            error_rate: Some(arguments.real("error_rate")?),
+            window: Some(arguments.integer("window", 1..=MAX_WINDOW)?),
+            ..Self::default()
+        };
+        while let Some(keyword) = arguments.next() {
+            if !options.read_option(keyword.as_ref(), arguments)? {
+                let keyword = shown(keyword.as_ref());
+                return Err(Failure::new(format!(
+                    "'{keyword}' is not an option: options are SPAN, OVERLOAD, SLACK, LAYOUT, SHAPE and SEED"
+                )));
+            }
+        }
+        Ok(options)
+    }
+
+    /// Reads the value of the option `keyword`. Returns false if `keyword` is not an option.
+    pub(super) fn read_option<T: AsRef<[u8]>>(
+        &mut self,
+        keyword: &[u8],
+        arguments: &mut Arguments<'_, T>,
+    ) -> Result<bool, Failure> {
+        match keyword.to_ascii_uppercase().as_slice() {
+            b"SPAN" => set_once("SPAN", &mut self.span_ms, arguments.integer("SPAN", 1..=u64::MAX)?)?,
+            b"OVERLOAD" => {
+                let keywords = [("RATE", Overload::KeepRate), ("WINDOW", Overload::KeepWindow)];
+                set_once("OVERLOAD", &mut self.overload, arguments.one_of("OVERLOAD", &keywords)?)?;
+            }
+            b"SLACK" => set_once("SLACK", &mut self.slack, arguments.real("SLACK")?)?,
+            b"LAYOUT" => {
+                let keywords =
+                    [("SLICES", Layout::Slices), ("BLOCKS", Layout::Blocks), ("ROWS", Layout::Rows)];
+                set_once("LAYOUT", &mut self.layout, arguments.one_of("LAYOUT", &keywords)?)?;
+            }
+            b"SHAPE" => {
+                let k = arguments.integer("SHAPE's k", 1..=u32::MAX)?;
+                set_once("SHAPE", &mut self.shape, (k, arguments.integer("SHAPE's l", 1..=u32::MAX)?))?;
+            }
+            b"SEED" => set_once("SEED", &mut self.seed, arguments.integer("SEED", 0..=u64::MAX)?)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Returns the promise; the configs supply the options that were not given.
+    pub(super) fn promise(&self) -> Result<Promise, Failure> {
+        if self.overload.is_some() && self.span_ms.is_none() {
+            return Err(Failure::new("OVERLOAD needs SPAN: only a time window can be overloaded"));
+        }
+        let default = configs::default_promise();
+        Ok(Promise {
+            error_rate: self.error_rate.unwrap_or(default.error_rate),
+            window: self.window.unwrap_or(default.window),
+            span_ms: self.span_ms,
+            overload: self.overload,
+            // A given shape determines slack and layout, so their defaults do not apply.
+            slack: self.slack.or(default.slack.filter(|_| self.shape.is_none())),
+            layout: self.layout.or(default.layout.filter(|_| self.shape.is_none())),
+            shape: self.shape,
+        })
+    }
+
+    /// Builds the planned filter. Fails if it is larger than a key may be.
+    pub(super) fn build(&self, plan: &Plan) -> Result<Box<Value>, Failure> {
+        configs::check_size(plan.memory_bytes)?;
+        let blueprint = plan.blueprint(HashFunction::Xxh3 { seed: self.seed.unwrap_or(0) });
+        Ok(Value::new(|| Filter::from_blueprint(&blueprint))?)
+    }
+}
+
+/// Sets an option. Fails if it was given before.
+pub(super) fn set_once<T>(name: &str, slot: &mut Option<T>, value: T) -> Result<(), Failure> {
+    if slot.replace(value).is_some() {
+        return Err(Failure::new(format!("{name} is given twice: give it once")));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::planning;
+
+    fn read(words: &str) -> Result<Options, Failure> {
+        let words: Vec<&str> = words.split_whitespace().collect();
+        Options::read(&mut Arguments::new(&words))
+    }
+
+    #[test]
+    fn options_come_in_any_order_and_case_and_once() {
+        let one = read("0.01 1000 SPAN 60000 OVERLOAD RATE SLACK 0.1 LAYOUT ROWS SHAPE 4 12 SEED 7").unwrap();
+        let other =
+            read("1e-2 1000 seed 7 shape 4 12 layout rows slack .1 overload rate span 60000").unwrap();
+        assert_eq!(one, other);
+        assert_eq!(one.shape, Some((4, 12)));
+        for (words, error) in [
+            ("0.01 1000 SPAN 5 SPAN 6", "SPAN is given twice"),
+            ("0.01 0", "window is '0'"),
+            ("lots 1000", "error_rate is 'lots'"),
+            ("0.01 1000 SPAN", "SPAN needs a value"),
+            ("0.01 1000 SHAPE 4", "SHAPE's l needs a value"),
+            ("0.01 1000 LAYOUT heap", "one of SLICES, BLOCKS, ROWS"),
+            ("0.01 1000 FOREVER", "'FOREVER' is not an option"),
+            ("0.01", "window needs a value"),
+        ] {
+            let message = read(words).unwrap_err().to_string();
+            assert!(message.contains(error), "{words}: {message}");
+        }
+        let overload = read("0.01 1000 OVERLOAD RATE").unwrap().promise().unwrap_err();
+        assert!(overload.to_string().contains("OVERLOAD needs SPAN"));
+    }
+
+    #[test]
+    fn a_plan_equals_the_plan_of_the_library_and_is_remembered() {
+        let promise = read("0.01 1000 SPAN 60000").unwrap().promise().unwrap();
+        let expected = Filter::builder()
+            .time_window(Duration::from_secs(60), 1000)
+            .false_positive_rate(0.01)
+            .plan()
+            .unwrap();
+        assert_eq!(planning::plan(&promise), Ok(expected));
+        assert_eq!(planning::plan(&promise), Ok(expected));
+        let impossible = read("2 1000").unwrap().promise().unwrap();
+        assert!(planning::plan(&impossible).is_err());
+    }
+}
