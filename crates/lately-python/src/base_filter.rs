@@ -12,7 +12,7 @@ use crate::filter::object;
 use crate::items::Items;
 use crate::operation::Operation;
 use crate::state::{Shared, State};
-use crate::{answers, errors, item, report};
+use crate::{answers, errors, items, report};
 
 /// The base class of Filter and SharedFilter, for isinstance and annotations. It cannot be instantiated.
 ///
@@ -48,7 +48,7 @@ impl BaseFilter {
         item: &Bound<'_, PyAny>,
         now: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
-        let hash = item::hash(item, self.hash_function)?;
+        let hash = items::hash_of(item, self.hash_function)?;
         let now = self.clock.read(now)?;
         Ok(self.state.one(item.py(), operation, hash, now))
     }
@@ -63,7 +63,7 @@ impl BaseFilter {
         let items = Items::read(items, self.hash_function)?;
         let now = self.clock.read(now)?;
         let run = |seen: &mut [bool]| {
-            py.detach(|| self.state.run(operation, &items, self.hash_function, now, seen));
+            py.detach(|| self.state.run(operation, &items, now, seen));
         };
         if operation.answers() {
             answers::collect(py, items.len(), items.are_columns, run)
@@ -223,7 +223,7 @@ impl BaseFilter {
     /// >>> seen.age_of("never") is None
     /// True
     fn age_of<'py>(&self, item: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let hash = item::hash(item, self.hash_function)?;
+        let hash = items::hash_of(item, self.hash_function)?;
         let age = self.state.age_of_hash(item.py(), hash);
         age.map(|age| report::age_range(item.py(), &age)).transpose()
     }

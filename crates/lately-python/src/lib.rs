@@ -13,10 +13,8 @@
 mod answers;
 mod base_filter;
 mod clock;
-mod decimal;
 mod errors;
 mod filter;
-mod item;
 mod items;
 mod operation;
 mod promise;
@@ -35,7 +33,7 @@ mod _native {
     #[pymodule_export]
     use crate::filter::{Filter, SharedFilter, restore};
     #[pymodule_export]
-    use crate::item::item_bytes;
+    use crate::items::item_bytes;
     #[pymodule_export]
     use crate::promise::plan;
     #[pymodule_export]

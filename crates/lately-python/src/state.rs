@@ -68,14 +68,7 @@ fn lock_attached<'a>(py: Python<'_>, filter: &'a Mutex<Filter>) -> MutexGuard<'a
 /// These methods may take a while. Call them detached from the interpreter (`Python::detach`).
 impl State {
     /// `seen` must be as long as `items`, or empty if the operation has no answers.
-    pub(crate) fn run(
-        &self,
-        operation: Operation,
-        items: &Items,
-        function: HashFunction,
-        now: Now,
-        seen: &mut [bool],
-    ) {
+    pub(crate) fn run(&self, operation: Operation, items: &Items, now: Now, seen: &mut [bool]) {
         let mut seen_from = |first: usize, hashes: &[u64], ask: &mut dyn FnMut(&[u64], &mut [bool])| {
             let answers = if operation.answers() { &mut seen[first..first + hashes.len()] } else { &mut [] };
             ask(hashes, answers);
@@ -87,13 +80,13 @@ impl State {
                     filter.advance_to(now_ms);
                 }
                 let mut ask = |hashes: &[u64], seen: &mut [bool]| operation.many(&mut filter, hashes, seen);
-                items.for_each_chunk(function, |first, hashes| seen_from(first, hashes, &mut ask));
+                items.for_each_chunk(|first, hashes| seen_from(first, hashes, &mut ask));
             }
             Self::Shared(shared) => {
                 shared.advance_to(now);
                 let mut ask =
                     |hashes: &[u64], seen: &mut [bool]| operation.many_shared(&shared.filter, hashes, seen);
-                items.for_each_chunk(function, |first, hashes| seen_from(first, hashes, &mut ask));
+                items.for_each_chunk(|first, hashes| seen_from(first, hashes, &mut ask));
             }
         }
     }
