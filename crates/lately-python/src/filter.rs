@@ -7,7 +7,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::base_filter::BaseFilter;
 use crate::errors::{self, NoMemory};
-use crate::promise::Promise;
+use crate::promise::Keywords;
 use crate::state::Shared;
 
 /// A sliding-window Bloom filter: answers "have I seen this lately?" in fixed memory.
@@ -50,7 +50,7 @@ impl Filter {
         text_signature = "(*, window=None, within=None, capacity=None, false_positive_rate=None, max_slack=None, layout=None, prefer=None, max_memory=None, shape=None, overload=None, seed=None, key=None)"
     )]
     fn new(py: Python<'_>, promise: Option<&Bound<'_, PyDict>>) -> PyResult<PyClassInitializer<Self>> {
-        let filter = Promise::read("Filter", promise)?.build(py)?;
+        let filter = Keywords::read("Filter", promise)?.build(py)?;
         Ok(Self::initializer(filter, false))
     }
 
@@ -117,7 +117,7 @@ impl SharedFilter {
         text_signature = "(*, window=None, within=None, capacity=None, false_positive_rate=None, max_slack=None, layout=None, prefer=None, max_memory=None, shape=None, overload=None, seed=None, key=None)"
     )]
     fn new(py: Python<'_>, promise: Option<&Bound<'_, PyDict>>) -> PyResult<PyClassInitializer<Self>> {
-        let filter = Promise::read("SharedFilter", promise)?.build(py)?;
+        let filter = Keywords::read("SharedFilter", promise)?.build(py)?;
         let shared = py.detach(|| Shared::new(filter)).map_err(errors::config)?;
         Ok(Self::initializer(shared, false))
     }
