@@ -43,3 +43,10 @@ class Promise(TypedDict, total=False):
     max_memory: int | None
     shape: tuple[int, int] | None
     overload: Literal["keep_window", "keep_rate"] | None
+
+
+class FilterKeywords(Promise, total=False):
+    """The keywords of `Filter`: a promise, and the hash function."""
+
+    seed: int | None
+    key: bytes | None
