@@ -7,7 +7,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::value::Value;
+use super::keyword::Keyword;
 use crate::errors::{self, ConfigError};
 
 pub(crate) struct Keywords {
@@ -22,24 +22,24 @@ impl Keywords {
         let (mut promise, mut hash_function) = (Promise::default(), None);
         for (name, value) in keywords.into_iter().flatten() {
             let name: String = name.extract()?;
-            let value = Value { name: &name, value: &value };
+            let keyword = Keyword { name: &name, value: &value };
             match name.as_str() {
-                "window" => promise.window = value.given(Value::count)?,
-                "within" => promise.within = value.given(Value::span)?,
-                "capacity" => promise.capacity = value.given(Value::count)?,
-                "false_positive_rate" => promise.false_positive_rate = value.given(Value::number)?,
-                "max_slack" => promise.max_slack = value.given(Value::number)?,
-                "layout" => promise.layout = value.given(Value::layout)?,
-                "prefer" => promise.prefer = value.given(Value::prefer)?,
-                "max_memory" => promise.max_memory = value.given(Value::count)?,
-                "shape" => promise.shape = value.given(Value::shape)?,
-                "overload" => promise.overload = value.given(Value::overload)?,
+                "window" => promise.window = keyword.given(Keyword::count)?,
+                "within" => promise.within = keyword.given(Keyword::span)?,
+                "capacity" => promise.capacity = keyword.given(Keyword::count)?,
+                "false_positive_rate" => promise.false_positive_rate = keyword.given(Keyword::number)?,
+                "max_slack" => promise.max_slack = keyword.given(Keyword::number)?,
+                "layout" => promise.layout = keyword.given(Keyword::layout)?,
+                "prefer" => promise.prefer = keyword.given(Keyword::prefer)?,
+                "max_memory" => promise.max_memory = keyword.given(Keyword::count)?,
+                "shape" => promise.shape = keyword.given(Keyword::shape)?,
+                "overload" => promise.overload = keyword.given(Keyword::overload)?,
                 "seed" => {
-                    let seeded = value.given(Value::count)?.map(|seed| HashFunction::Xxh3 { seed });
+                    let seeded = keyword.given(Keyword::count)?.map(|seed| HashFunction::Xxh3 { seed });
                     set_once(&mut hash_function, seeded)?;
                 }
                 "key" => {
-                    let keyed = value.given(Value::key)?.map(|key| HashFunction::SipHash13 { key });
+                    let keyed = keyword.given(Keyword::key)?.map(|key| HashFunction::SipHash13 { key });
                     set_once(&mut hash_function, keyed)?;
                 }
                 _ => {

@@ -1,7 +1,7 @@
 //! From the keywords of a call to a promise, and from a promise to plans or a filter.
 
+mod keyword;
 mod keywords;
-mod value;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;

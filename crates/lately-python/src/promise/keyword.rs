@@ -1,4 +1,4 @@
-//! The value of one keyword: its type and its range.
+//! One keyword: the type and the range of its value.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -10,13 +10,13 @@ use pyo3::types::{PyBool, PyBytes, PyDelta, PyFloat, PyInt, PyString};
 
 use crate::errors::ConfigError;
 
-/// The value of a keyword, with a method for each type that a keyword may have.
-pub(super) struct Value<'a, 'py> {
+/// A keyword, with a method for each type that its value may have.
+pub(super) struct Keyword<'a, 'py> {
     pub(super) name: &'a str,
     pub(super) value: &'a Bound<'py, PyAny>,
 }
 
-impl Value<'_, '_> {
+impl Keyword<'_, '_> {
     /// Reads the value, unless it is None.
     pub(super) fn given<T>(&self, read: impl FnOnce(&Self) -> PyResult<T>) -> PyResult<Option<T>> {
         if self.value.is_none() { Ok(None) } else { read(self).map(Some) }
@@ -86,7 +86,7 @@ impl Value<'_, '_> {
             .extract()
             .map_err(|_| self.wrong_type("give the pair (k, l), for example (12, 14)"))?;
         let one = |value: &Bound<'_, PyAny>| {
-            Value { name: self.name, value }
+            Keyword { name: self.name, value }
                 .integer(format_args!("k and l are from 1 to {}", lately::MAX_SEGMENTS))
         };
         Ok((one(&pair.0)?, one(&pair.1)?))
