@@ -11,39 +11,39 @@ use pyo3::types::{PyBool, PyDateTime, PyInt, PyTzInfo};
 /// gives a time. From then on the window uses the caller's clock: one call without a time must not expire a
 /// stream of last year's events.
 pub(crate) struct Clock {
-    timed: bool,
-    told: AtomicBool,
+    is_time_window: bool,
+    /// True if a caller has given a time.
+    time_given: AtomicBool,
 }
 
 impl Clock {
-    pub(crate) fn new(timed: bool, told: bool) -> Self {
-        Self { timed, told: AtomicBool::new(told) }
+    pub(crate) fn new(is_time_window: bool, time_given: bool) -> Self {
+        Self { is_time_window, time_given: AtomicBool::new(time_given) }
     }
 
-    /// Returns true if a caller has given a time.
-    pub(crate) fn told(&self) -> bool {
-        self.told.load(Ordering::Relaxed)
+    pub(crate) fn time_given(&self) -> bool {
+        self.time_given.load(Ordering::Relaxed)
     }
 
-    /// Resets to a state in which no caller has given a time.
-    pub(crate) fn forget(&self) {
-        self.told.store(false, Ordering::Relaxed);
+    /// Returns to the system clock, until a caller gives a time again.
+    pub(crate) fn reset(&self) {
+        self.time_given.store(false, Ordering::Relaxed);
     }
 
     /// Returns the time of a call with this `now`.
     #[inline]
-    pub(crate) fn read(&self, now: Option<&Bound<'_, PyAny>>) -> PyResult<Now> {
+    pub(crate) fn time_of_call(&self, now: Option<&Bound<'_, PyAny>>) -> PyResult<CallTime> {
         match now {
-            None if !self.timed || self.told() => Ok(Now::Unchanged),
-            None => Ok(Now::System),
-            Some(_) if !self.timed => Err(PyValueError::new_err(
+            None if !self.is_time_window || self.time_given() => Ok(CallTime::Unchanged),
+            None => Ok(CallTime::SystemClock),
+            Some(_) if !self.is_time_window => Err(PyValueError::new_err(
                 "now was given, but a count window has no clock: leave it out, or build the filter with \
                  within=timedelta and capacity=inserts",
             )),
             Some(now) => {
-                let now_ms = millis(now)?;
-                self.told.store(true, Ordering::Relaxed);
-                Ok(Now::Told(now_ms))
+                let now_ms = given_millis(now)?;
+                self.time_given.store(true, Ordering::Relaxed);
+                Ok(CallTime::Given(now_ms))
             }
         }
     }
@@ -51,22 +51,25 @@ impl Clock {
 
 /// The time of a call.
 #[derive(Clone, Copy)]
-pub(crate) enum Now {
+pub(crate) enum CallTime {
     /// The filter's time stays the same.
     Unchanged,
-    Told(u64),
-    /// The system clock, read when it is the call's turn. If it were read earlier, a call that had to wait
+    /// Milliseconds of the caller's clock.
+    Given(u64),
+    /// The system clock, read when the call has the filter. If it were read earlier, a call that had to wait
     /// would count as a backward step of the clock.
-    System,
+    SystemClock,
 }
 
-impl Now {
+impl CallTime {
+    /// Returns the time to which the filter must advance, or `None` if its time stays the same. Reads the
+    /// system clock now.
     #[inline]
     pub(crate) fn millis(self) -> Option<u64> {
         match self {
             Self::Unchanged => None,
-            Self::Told(now_ms) => Some(now_ms),
-            Self::System => Some(system_ms()),
+            Self::Given(now_ms) => Some(now_ms),
+            Self::SystemClock => Some(system_ms()),
         }
     }
 }
@@ -80,7 +83,7 @@ fn whole_millis(since_epoch: Duration) -> u64 {
 }
 
 /// Converts an aware datetime to milliseconds since 1970; an int is already in milliseconds, of any clock.
-fn millis(now: &Bound<'_, PyAny>) -> PyResult<u64> {
+fn given_millis(now: &Bound<'_, PyAny>) -> PyResult<u64> {
     if let Ok(time) = now.cast::<PyDateTime>() {
         if time.call_method0("utcoffset")?.is_none() {
             return Err(PyValueError::new_err(format!(

@@ -11,31 +11,24 @@
 #![allow(clippy::doc_markdown, clippy::doc_link_with_quotes)]
 
 mod answers;
-mod base_filter;
 mod clock;
-mod decimal;
 mod errors;
 mod filter;
-mod item;
 mod items;
-mod operation;
 mod promise;
 mod report;
 mod shards;
-mod state;
 
 use pyo3::prelude::*;
 
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use crate::base_filter::BaseFilter;
-    #[pymodule_export]
     use crate::errors::{ConfigError, SnapshotError};
     #[pymodule_export]
-    use crate::filter::{Filter, SharedFilter, restore};
+    use crate::filter::{BaseFilter, Filter, SharedFilter, restore};
     #[pymodule_export]
-    use crate::item::item_bytes;
+    use crate::items::item_bytes;
     #[pymodule_export]
     use crate::promise::plan;
     #[pymodule_export]

@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::item;
+use crate::items;
 
 /// This hash must differ from the hash of the filters; otherwise the items of one shard would be close
 /// together in its filter.
@@ -25,7 +25,7 @@ const SHARD_SEED: u64 = 0x6c61_7465_6c79;
 #[pyo3(text_signature = "(item, shards)")]
 pub(crate) fn shard_of(item: &Bound<'_, PyAny>, shards: &Bound<'_, PyAny>) -> PyResult<u32> {
     let shards = shard_count(shards)?;
-    let hash = item::with_bytes(item, |bytes| xxh3_64_with_seed(bytes, SHARD_SEED))?;
+    let hash = items::with_bytes(item, |bytes| xxh3_64_with_seed(bytes, SHARD_SEED))?;
     // The result is below `shards`, so it fits.
     Ok(((u128::from(hash) * u128::from(shards)) >> 64) as u32)
 }

@@ -43,7 +43,7 @@ def dedup(
         keywords = ", ".join(promise)
         raise TypeError(f"filter was given, so these keywords have no effect: {keywords}; leave out filter or the keywords")
     seen_lately = filter.check_and_add if refresh == "every" else filter.check_or_add
-    # Arguments are checked outside of the generator, so that the call raises errors and not the first element.
+    # A generator would check its arguments only when the first element is asked for.
     return _unseen(iterable, key, time, seen_lately)
 
 

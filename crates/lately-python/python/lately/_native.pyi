@@ -2,14 +2,14 @@ from array import array
 from collections.abc import Iterable
 from datetime import timedelta
 from os import PathLike
-from typing import Any, Literal, Self, final, overload
+from typing import Any, Self, Unpack, final, overload
 
 import numpy
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
 from lately._report import AgeRange, Plan, Statistics
-from lately._types import ArrayLike, ArrowArray, ArrowStream, Item, Layout, Time
+from lately._types import ArrayLike, ArrowArray, ArrowStream, FilterKeywords, Item, Promise, Time
 
 # For these arguments, the result is a numpy array.
 _Column = NDArray[Any] | array[Any] | memoryview | ArrayLike | ArrowArray | ArrowStream
@@ -67,22 +67,7 @@ class BaseFilter:
 
 @final
 class Filter(BaseFilter):
-    def __new__(
-        cls,
-        *,
-        window: int | None = None,
-        within: timedelta | None = None,
-        capacity: int | None = None,
-        false_positive_rate: float | None = None,
-        max_slack: float | None = None,
-        layout: Layout | None = None,
-        prefer: Literal["speed", "memory"] | None = None,
-        max_memory: int | None = None,
-        shape: tuple[int, int] | None = None,
-        overload: Literal["keep_window", "keep_rate"] | None = None,
-        seed: int | None = None,
-        key: bytes | None = None,
-    ) -> Self: ...
+    def __new__(cls, **keywords: Unpack[FilterKeywords]) -> Self: ...
     @staticmethod
     def load(path: str | PathLike[str]) -> Filter: ...
     @staticmethod
@@ -91,42 +76,15 @@ class Filter(BaseFilter):
 
 @final
 class SharedFilter(BaseFilter):
-    def __new__(
-        cls,
-        *,
-        window: int | None = None,
-        within: timedelta | None = None,
-        capacity: int | None = None,
-        false_positive_rate: float | None = None,
-        max_slack: float | None = None,
-        layout: Layout | None = None,
-        prefer: Literal["speed", "memory"] | None = None,
-        max_memory: int | None = None,
-        shape: tuple[int, int] | None = None,
-        overload: Literal["keep_window", "keep_rate"] | None = None,
-        seed: int | None = None,
-        key: bytes | None = None,
-    ) -> Self: ...
+    def __new__(cls, **keywords: Unpack[FilterKeywords]) -> Self: ...
     @staticmethod
     def load(path: str | PathLike[str]) -> SharedFilter: ...
     @staticmethod
     def from_bytes(snapshot: bytes) -> SharedFilter: ...
     def snapshot(self) -> Filter: ...
 
-def plan(
-    *,
-    window: int | None = None,
-    within: timedelta | None = None,
-    capacity: int | None = None,
-    false_positive_rate: float | None = None,
-    max_slack: float | None = None,
-    layout: Layout | None = None,
-    prefer: Literal["speed", "memory"] | None = None,
-    max_memory: int | None = None,
-    shape: tuple[int, int] | None = None,
-    overload: Literal["keep_window", "keep_rate"] | None = None,
-) -> list[Plan]: ...
+def plan(**promise: Unpack[Promise]) -> list[Plan]: ...
 def item_bytes(item: Item) -> bytes: ...
 def shard_of(item: Item, shards: int) -> int: ...
 def shard_window(window: int, shards: int) -> int: ...
-def _restore(is_shared: bool, snapshot: bytes, told: bool) -> BaseFilter: ...
+def _restore(is_shared: bool, snapshot: bytes, time_given: bool) -> BaseFilter: ...

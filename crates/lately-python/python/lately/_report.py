@@ -1,7 +1,8 @@
 """Plans, ages and statistics of filters. The fields have the same names as in the Rust crate."""
 
 from dataclasses import dataclass
-from typing import Literal
+
+from lately._types import Layout, Overload
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +25,9 @@ class Plan:
     """The requested window, in inserts; for a time window, its capacity."""
     span_ms: int | None
     """The span of a time window in milliseconds; None for a count window."""
-    overload: Literal["keep_window", "keep_rate"] | None
+    overload: Overload | None
     """What a time window keeps if more inserts arrive than its capacity; None for a count window."""
-    layout: Literal["slices", "blocks", "rows"]
+    layout: Layout
     """How segments are arranged in memory."""
     required_matches: int
     """k: how many of the newest segments an insert writes, and how many consecutive matches a query needs."""

@@ -10,6 +10,8 @@ Time = datetime | int
 """An aware datetime, or milliseconds."""
 
 Layout = Literal["slices", "blocks", "rows"]
+Prefer = Literal["speed", "memory"]
+Overload = Literal["keep_window", "keep_rate"]
 
 
 class ArrayLike(Protocol):
@@ -39,7 +41,14 @@ class Promise(TypedDict, total=False):
     false_positive_rate: float | None
     max_slack: float | None
     layout: Layout | None
-    prefer: Literal["speed", "memory"] | None
+    prefer: Prefer | None
     max_memory: int | None
     shape: tuple[int, int] | None
-    overload: Literal["keep_window", "keep_rate"] | None
+    overload: Overload | None
+
+
+class FilterKeywords(Promise, total=False):
+    """The keywords of `Filter`: a promise, and the hash function."""
+
+    seed: int | None
+    key: bytes | None

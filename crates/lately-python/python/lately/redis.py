@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from lately._native import ConfigError, item_bytes, plan, shard_of, shard_window
 from lately._report import Plan
-from lately._types import Item
+from lately._types import Item, Layout, Overload
 
 __all__ = ["Client", "ShardedFilter"]
 
@@ -22,6 +22,9 @@ ITEMS_PER_COMMAND = 500
 
 SHARDS_AT_ONCE = 8
 """Threads per bulk call to a cluster. More threads would wait for the GIL and not for servers."""
+
+Command = tuple[object, ...]
+"""The name of a command, and its arguments."""
 
 
 class Client(Protocol):
@@ -62,9 +65,9 @@ class ShardedFilter:
         within: timedelta | None = None,
         capacity: int | None = None,
         max_slack: float | None = None,
-        layout: Literal["slices", "blocks", "rows"] | None = None,
+        layout: Layout | None = None,
         shape: tuple[int, int] | None = None,
-        overload: Literal["keep_window", "keep_rate"] | None = None,
+        overload: Overload | None = None,
         seed: int | None = None,
     ) -> None:
         if "{" in name or "}" in name:
@@ -87,8 +90,8 @@ class ShardedFilter:
         self._shards = shards
         self._rate = float(false_positive_rate)
         if retries := _retries(client):
-            counts_itself = hasattr(client, "cluster_error_retry_attempts")
-            remedy = "retry=Retry(NoBackoff(), 0)" + ", cluster_error_retry_attempts=0" * counts_itself
+            has_own_count = hasattr(client, "cluster_error_retry_attempts")
+            remedy = "retry=Retry(NoBackoff(), 0)" + ", cluster_error_retry_attempts=0" * has_own_count
             warnings.warn(
                 f"this client retries a command {retries} times after a lost connection; if the first attempt has added "
                 f"new items, the retry reports them as seen: build the client with {remedy}",
@@ -137,99 +140,96 @@ class ShardedFilter:
     def add_many(self, items: Iterable[Item]) -> None:
         """Adds many items. Commands go to several shards at the same time, in a cluster to at most eight. If one shard
         fails, others may already have added their items."""
-        self._ask(items, ("APBF.INSERT",), ("NOCREATE", "ITEMS"))
+        self._insert(items)
 
     def contains_many(self, items: Iterable[Item]) -> list[bool]:
         """Calls contains for each item; returns the answers in order."""
-        return self._ask(items, ("APBF.MEXISTS",), ())
+        return self._send_items("APBF.MEXISTS", (), items)
 
     def check_and_add_many(self, items: Iterable[Item]) -> list[bool]:
         """Calls check_and_add for each item; returns the answers in order. A repeat within the call counts as seen."""
-        return [not new for new in self._ask(items, ("APBF.INSERT",), ("NOCREATE", "ITEMS"))]
+        return [not new for new in self._insert(items)]
 
     def check_or_add_many(self, items: Iterable[Item]) -> list[bool]:
         """Calls check_or_add for each item; returns the answers in order."""
-        return [not new for new in self._ask(items, ("APBF.INSERT",), ("NX", "NOCREATE", "ITEMS"))]
+        return [not new for new in self._insert(items, "NX")]
 
     def delete(self) -> None:
         """Deletes all shards with their items."""
-        pipeline = self._client.pipeline(transaction=False)
-        for key in self.keys:
-            pipeline.delete(key)
-        pipeline.execute()
+        self._pipeline(("DEL", key) for key in self.keys)
 
     def _create(self, options: list[object]) -> None:
-        pipeline = self._client.pipeline(transaction=False)
-        for key in self.keys:
-            pipeline.execute_command("APBF.RESERVE", key, *options)
-        replies = pipeline.execute(raise_on_error=False)
+        commands = (("APBF.RESERVE", key, *options) for key in self.keys)
+        replies = self._pipeline(commands, raise_on_error=False)
         existing = []
         for key, reply in zip(self.keys, replies, strict=True):
             if isinstance(reply, Exception):
                 if "already exists" not in str(reply):
                     raise reply
                 existing.append(key)
-        self._check(existing)
+        self._check_promise(existing)
 
-    def _check(self, keys: list[str]) -> None:
-        """Raises ConfigError if existing shards were created with a promise that does not cover this one."""
-        pipeline = self._client.pipeline(transaction=False)
+    def _check_promise(self, keys: list[str]) -> None:
+        """Raises ConfigError if a shard exists with a promise that does not cover this one."""
+        names = ("window", "span_ms", "overload", "error_rate")
+        replies = iter(self._pipeline(("APBF.INFO", key, name) for key in keys for name in names))
         for key in keys:
-            for name in ("window", "span_ms", "overload", "error_rate"):
-                pipeline.execute_command("APBF.INFO", key, name)
-        replies = iter(pipeline.execute())
-        for key in keys:
-            window, span_ms, overload, rate = (next(replies) for _ in range(4))
+            window, span_ms, overload, rate = (next(replies) for _ in names)
             if (window, span_ms) != (self._plan.window, self._plan.span_ms):
-                raise ConfigError(
-                    f"{key} exists with a window of {window} and a span of {span_ms} ms, but {self._plan.window} and "
-                    f"{self._plan.span_ms} ms were asked for: ask for the window and the number of shards it was "
-                    f"created with, or choose another name"
+                raise _another_promise(
+                    key,
+                    f"a window of {window} and a span of {span_ms} ms",
+                    f"{self._plan.window} and {self._plan.span_ms} ms were",
+                    "the window and the number of shards",
                 )
             policy = None if overload is None else f"keep_{_text(overload)}"
             if policy != self._plan.overload:
-                raise ConfigError(
-                    f"{key} exists with overload={policy!r}, but {self._plan.overload!r} was asked for: ask for the policy it "
-                    f"was created with, or choose another name"
-                )
+                raise _another_promise(key, f"overload={policy!r}", f"{self._plan.overload!r} was", "the policy")
             # A lower rate keeps the promise, too. The tolerance is for the rounding in the server's reply.
             if float(rate) > self._rate * (1 + 1e-9):
-                raise ConfigError(
-                    f"{key} exists with a false positive rate of {float(rate)}, but {self._rate} was asked for: ask for the "
-                    f"rate it was created with, or choose another name"
-                )
+                raise _another_promise(key, f"a false positive rate of {float(rate)}", f"{self._rate} was", "the rate")
 
-    def _ask(self, items: Iterable[Item], command: tuple[str, ...], words: tuple[str, ...]) -> list[bool]:
-        groups = grouped(items, self._shards)
-        commands: list[list[tuple[str | bytes, ...]]] = []
+    def _insert(self, items: Iterable[Item], *options: str) -> list[bool]:
+        """Inserts the items. Returns for each of them True if it was new."""
+        # A lost shard must not be replaced by a new one with another promise, so no command creates a shard.
+        return self._send_items("APBF.INSERT", (*options, "NOCREATE", "ITEMS"), items)
+
+    def _send_items(self, command: str, options: tuple[str, ...], items: Iterable[Item]) -> list[bool]:
+        """Sends each item to its shard. Returns the answers in the order of the items."""
+        groups, keys = grouped(items, self._shards), self.keys
+        commands: list[list[Command]] = []
         for shard, group in groups.items():
-            batches = range(0, len(group.items), ITEMS_PER_COMMAND)
-            key = self.keys[shard]
-            commands.append([(*command, key, *words, *group.items[first : first + ITEMS_PER_COMMAND]) for first in batches])
+            firsts = range(0, len(group.items), ITEMS_PER_COMMAND)
+            batches = [group.items[first : first + ITEMS_PER_COMMAND] for first in firsts]
+            commands.append([(command, keys[shard], *options, *batch) for batch in batches])
         answers = [False] * sum(len(group.items) for group in groups.values())
         for group, replies in zip(groups.values(), self._send(commands), strict=True):
             for position, answer in zip(group.positions, (answer for reply in replies for answer in reply), strict=True):
                 answers[position] = bool(answer)
         return answers
 
-    def _send(self, shards: list[list[tuple[str | bytes, ...]]]) -> list[list[Any]]:
+    def _send(self, shards: list[list[Command]]) -> list[list[Any]]:
         """Sends the commands of several shards. Returns the replies per shard, in the order of the commands."""
         if _is_cluster(self._client):
             # Cluster pipelines retry a command after a lost connection, whatever the client's retry policy is
             # (redis-py 8.1, `_send_cluster_commands`). Single commands follow the policy.
-            def send(commands: list[tuple[str | bytes, ...]]) -> list[Any]:
+            def send(commands: list[Command]) -> list[Any]:
                 return [self._client.execute_command(*command) for command in commands]
 
             if len(shards) < 2:
                 return [send(commands) for commands in shards]
             with ThreadPoolExecutor(min(len(shards), SHARDS_AT_ONCE)) as pool:
                 return list(pool.map(send, shards))
-        pipeline = self._client.pipeline(transaction=False)
-        for commands in shards:
-            for command in commands:
-                pipeline.execute_command(*command)
-        replies = iter(pipeline.execute() if shards else [])
+        replies = iter(self._pipeline(command for commands in shards for command in commands))
         return [[next(replies) for _ in commands] for commands in shards]
+
+    def _pipeline(self, commands: Iterable[Command], raise_on_error: bool = True) -> list[Any]:
+        """Sends the commands in one pipeline. Returns the replies in order."""
+        pipeline = self._client.pipeline(transaction=False)
+        for command in commands:
+            pipeline.execute_command(*command)
+        replies: list[Any] = pipeline.execute(raise_on_error=raise_on_error)
+        return replies
 
 
 @dataclass
@@ -263,6 +263,11 @@ def _objects(items: Iterable[Item]) -> Iterable[Item]:
     return items
 
 
+def _another_promise(key: str, found: str, asked: str, remedy: str) -> ConfigError:
+    remedy = f"ask for {remedy} it was created with, or choose another name"
+    return ConfigError(f"{key} exists with {found}, but {asked} asked for: {remedy}")
+
+
 def _text(reply: str | bytes) -> str:
     """Decodes a reply, unless the client has already decoded it."""
     return reply.decode() if isinstance(reply, bytes) else reply
@@ -276,8 +281,8 @@ def _retries(client: Any) -> int | str:
     """Returns how often a client retries a command after a lost connection; 0 if unknown."""
     # A cluster client has the policy as an attribute, a single-server client has a method. valkey-py's cluster client
     # has a separate count as well.
-    is_asked = hasattr(client, "get_retry") and not _is_cluster(client)
-    policy = client.get_retry() if is_asked else getattr(client, "retry", None)
+    has_method = hasattr(client, "get_retry") and not _is_cluster(client)
+    policy = client.get_retry() if has_method else getattr(client, "retry", None)
     errors = {error.__name__ for error in getattr(policy, "_supported_errors", ())}
     count: int = getattr(policy, "_retries", 0)
     if errors.isdisjoint({"ConnectionError", "TimeoutError", "OSError", "RedisError", "ValkeyError", "Exception"}):

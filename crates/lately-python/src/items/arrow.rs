@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use super::arrow_c::{Array, Owned, Schema, Stream};
+use super::column::{Column, column_refused};
 use super::strided::Strided;
-use super::{Column, column_refused};
 
 pub(super) enum Failure {
     /// The object did not export Arrow data.

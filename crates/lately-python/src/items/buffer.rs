@@ -6,8 +6,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
 
+use super::column::{Column, Hashes, column_refused};
 use super::strided::Strided;
-use super::{Column, Hashes, column_refused};
 use crate::errors;
 
 pub(super) enum Found {

@@ -1,11 +1,23 @@
-//! The items of a bulk call: arrays and columns, read in place, or any iterable.
+//! Reads items: one Python object, or the items of a bulk call (arrays and columns, read in place, or any
+//! iterable).
 //!
 //! A bulk call adds all of its items or none, so invalid items are refused here, before the filter sees the
 //! first item.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `item.rs`, `decimal.rs` | which bytes a Python object is; integers as decimal text |
+//! | `column.rs` | the trait of many items in memory |
+//! | `sequence.rs` | iterables of Python objects |
+//! | `buffer.rs`, `strided.rs` | numpy and other buffers; elements of a fixed width |
+//! | `arrow.rs`, `arrow_c.rs` | columns of Arrow; Arrow's C interface |
 
 mod arrow;
 mod arrow_c;
 mod buffer;
+mod column;
+mod decimal;
+mod item;
 mod sequence;
 mod strided;
 
@@ -14,32 +26,17 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyList, PyString, PyTuple};
 
+use column::{Column, Hashes};
+pub(crate) use item::{hash_of, item_bytes, with_bytes};
+
 /// Number of hashes that are computed before they are passed to the filter. They fit into the processor's
 /// cache.
 const CHUNK: usize = 1024;
 
-/// Items that can be read without the interpreter. They own the memory they read, or keep it alive.
-pub(crate) trait Column: Send + Sync {
-    fn len(&self) -> usize;
-    /// Computes the hashes of `hashes.len()` items from `first` on; the items must exist.
-    fn hash(&self, function: HashFunction, first: usize, hashes: &mut [u64]);
-}
-
-/// Items whose hashes are already computed.
-struct Hashes(Vec<u64>);
-
-impl Column for Hashes {
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    fn hash(&self, _function: HashFunction, first: usize, hashes: &mut [u64]) {
-        hashes.copy_from_slice(&self.0[first..first + hashes.len()]);
-    }
-}
-
+/// The items of a bulk call.
 pub(crate) struct Items {
     columns: Vec<Box<dyn Column>>,
+    hash_function: HashFunction,
     /// True if the caller passed an array or a column; the answers are then an array, too.
     pub(crate) are_columns: bool,
 }
@@ -47,7 +44,7 @@ pub(crate) struct Items {
 impl Items {
     pub(crate) fn read(items: &Bound<'_, PyAny>, function: HashFunction) -> PyResult<Self> {
         if items.is_instance_of::<PyList>() || items.is_instance_of::<PyTuple>() {
-            return Self::from_sequence(items, function);
+            return Self::from_objects(items, function);
         }
         if items.is_instance_of::<PyString>()
             || items.is_instance_of::<PyBytes>()
@@ -60,14 +57,14 @@ impl Items {
         }
         if let Some(found) = buffer::read(items, function)? {
             return Ok(match found {
-                buffer::Found::Column(column) => Self { columns: vec![column], are_columns: true },
-                buffer::Found::Objects => Self { are_columns: true, ..Self::from_sequence(items, function)? },
+                buffer::Found::Column(column) => Self::from_columns(vec![column], function),
+                buffer::Found::Objects => Self { are_columns: true, ..Self::from_objects(items, function)? },
             });
         }
         let has_array = items.hasattr("__array__")?;
         if items.hasattr("__arrow_c_stream__")? || items.hasattr("__arrow_c_array__")? {
             match arrow::read(items) {
-                Ok(columns) => return Ok(Self { columns, are_columns: true }),
+                Ok(columns) => return Ok(Self::from_columns(columns, function)),
                 Err(arrow::Failure::Refused(error)) => return Err(error),
                 // A pandas series offers Arrow even if pyarrow is missing or cannot convert its values.
                 Err(arrow::Failure::NotExported(error)) if !has_array => return Err(error),
@@ -81,13 +78,18 @@ impl Items {
             }
             // `asarray` returned the same array, which `buffer::read` could not read: it exports no memory
             // (numpy's StringDType). The answers are still an array.
-            return Ok(Self { are_columns: true, ..Self::from_sequence(items, function)? });
+            return Ok(Self { are_columns: true, ..Self::from_objects(items, function)? });
         }
-        Self::from_sequence(items, function)
+        Self::from_objects(items, function)
     }
 
-    fn from_sequence(items: &Bound<'_, PyAny>, function: HashFunction) -> PyResult<Self> {
-        Ok(Self { columns: vec![Box::new(Hashes(sequence::hashes(items, function)?))], are_columns: false })
+    fn from_objects(items: &Bound<'_, PyAny>, function: HashFunction) -> PyResult<Self> {
+        let hashes = Box::new(Hashes(sequence::hashes(items, function)?));
+        Ok(Self { are_columns: false, ..Self::from_columns(vec![hashes], function) })
+    }
+
+    fn from_columns(columns: Vec<Box<dyn Column>>, hash_function: HashFunction) -> Self {
+        Self { columns, hash_function, are_columns: true }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -96,21 +98,16 @@ impl Items {
 
     /// Passes the hashes to `take` in order, one chunk at a time, with the position of the chunk's first
     /// item.
-    pub(crate) fn for_each_chunk(&self, function: HashFunction, mut take: impl FnMut(usize, &[u64])) {
+    pub(crate) fn for_each_chunk(&self, mut take: impl FnMut(usize, &[u64])) {
         let mut hashes = [0; CHUNK];
         let mut before = 0;
         for column in &self.columns {
             for first in (0..column.len()).step_by(CHUNK) {
                 let chunk = &mut hashes[..CHUNK.min(column.len() - first)];
-                column.hash(function, first, chunk);
+                column.hash(self.hash_function, first, chunk);
                 take(before + first, chunk);
             }
             before += column.len();
         }
     }
-}
-
-/// The error for columns whose elements are not items.
-fn column_refused(kind: &str, remedy: &str) -> PyErr {
-    PyTypeError::new_err(format!("items must be strings, bytes or integers, not {kind}: {remedy}"))
 }

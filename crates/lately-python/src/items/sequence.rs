@@ -4,8 +4,8 @@ use lately::HashFunction;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
+use super::item;
 use crate::errors::NoMemory;
-use crate::item;
 
 /// The most items for which memory is reserved because of a length hint: a hint may be arbitrarily wrong.
 const MOST_HINTED: usize = 1 << 16;
@@ -22,7 +22,7 @@ pub(super) fn hashes(items: &Bound<'_, PyAny>, function: HashFunction) -> PyResu
     let mut hashes = Vec::with_capacity(items.size_hint().0.min(MOST_HINTED));
     for (position, item) in items.enumerate() {
         let item = item?;
-        let hash = item::hash(&item, function).map_err(|error| at(item.py(), position, error))?;
+        let hash = item::hash_of(&item, function).map_err(|error| at(item.py(), position, error))?;
         // Doubles the capacity if the vector is full. An endless iterable fails here.
         hashes.try_reserve(1).map_err(|_| NoMemory::for_items::<u64>(2 * position))?;
         hashes.push(hash);

@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 
 use lately::HashFunction;
 
-use super::Column;
-use crate::decimal::Decimal;
+use super::column::Column;
+use super::decimal::Decimal;
 
 /// The location of the elements. The stride may be negative, as in a reversed numpy array.
 pub(super) struct Strided {
@@ -117,7 +117,7 @@ number! {
 /// pieces would stall: the processor would wait until the pieces have arrived in its cache.
 const TEXTS: usize = 64;
 
-/// Integers, hashed as their decimal text; see `crate::item`.
+/// Integers, hashed as their decimal text; see `item.rs`.
 struct Integers<T> {
     elements: Strided,
     /// True if the byte order differs from the machine's.

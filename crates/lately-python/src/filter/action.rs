@@ -1,9 +1,10 @@
-//! Operations on items, for `Filter` and for `SharedFilter`.
+//! What a call does with its items, for both filters of the core.
 
 use lately::{Filter, SharedFilter};
 
+/// What a call does with each of its items.
 #[derive(Clone, Copy)]
-pub(crate) enum Operation {
+pub(super) enum Action {
     Add,
     Contains,
     CheckAndAdd,
@@ -12,11 +13,11 @@ pub(crate) enum Operation {
 
 /// The two filters of the core have the same methods but no common trait: one needs `&mut`, the other does
 /// not.
-macro_rules! operations {
+macro_rules! perform {
     ($filter:ty, $one:ident, $many:ident) => {
-        /// Returns true if the item was seen lately; always false for an operation that does not query.
+        /// Returns true if the item was seen lately; always false for `Add`, which does not query.
         #[inline]
-        pub(crate) fn $one(self, filter: $filter, hash: u64) -> bool {
+        pub(super) fn $one(self, filter: $filter, hash: u64) -> bool {
             match self {
                 Self::Add => {
                     filter.insert_hash(hash);
@@ -28,8 +29,8 @@ macro_rules! operations {
             }
         }
 
-        /// The same for each hash; writes the answers to `seen`, unless the operation does not query.
-        pub(crate) fn $many(self, filter: $filter, hashes: &[u64], seen: &mut [bool]) {
+        /// The same for each hash; writes the answers to `seen`, unless the action is `Add`.
+        pub(super) fn $many(self, filter: $filter, hashes: &[u64], seen: &mut [bool]) {
             match self {
                 Self::Add => filter.insert_hash_batch(hashes),
                 Self::Contains => filter.contains_hash_batch(hashes, seen),
@@ -40,11 +41,12 @@ macro_rules! operations {
     };
 }
 
-impl Operation {
-    operations!(&mut Filter, one, many);
-    operations!(&SharedFilter, one_shared, many_shared);
+impl Action {
+    perform!(&mut Filter, perform, perform_many);
+    perform!(&SharedFilter, perform_shared, perform_many_shared);
 
-    pub(crate) fn answers(self) -> bool {
+    /// Returns true if the action tells whether an item was seen.
+    pub(super) fn has_answers(self) -> bool {
         !matches!(self, Self::Add)
     }
 }

@@ -12,7 +12,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyMemoryView, PyString};
 
-use crate::decimal::Decimal;
+use super::decimal::Decimal;
 
 /// Returns the bytes of an item. The filters, the command `lately` and the Redis module hash these bytes.
 ///
@@ -25,7 +25,7 @@ pub(crate) fn item_bytes<'py>(item: &Bound<'py, PyAny>) -> PyResult<Bound<'py, P
 }
 
 #[inline]
-pub(crate) fn hash(item: &Bound<'_, PyAny>, function: HashFunction) -> PyResult<u64> {
+pub(crate) fn hash_of(item: &Bound<'_, PyAny>, function: HashFunction) -> PyResult<u64> {
     with_bytes(item, |bytes| function.hash(bytes))
 }
 
@@ -84,8 +84,7 @@ fn with_decimal<R>(number: &Bound<'_, PyInt>, take: impl FnOnce(&[u8]) -> R) -> 
         return Ok(take(Decimal::new(small < 0, small.unsigned_abs()).text()));
     }
     // SAFETY: as above; the result is a new reference to a str, or null with an exception set (too many
-    // digits for Python). `PyNumber_ToBase` ignores the
-    // `__str__` of subclasses.
+    // digits for Python). `PyNumber_ToBase` ignores the `__str__` of subclasses.
     let text =
         unsafe { Bound::from_owned_ptr_or_err(number.py(), ffi::PyNumber_ToBase(number.as_ptr(), 10)) }?;
     Ok(take(text.cast::<PyString>()?.to_str()?.as_bytes()))

@@ -1,80 +1,48 @@
 //! `BaseFilter`: the methods that `Filter` and `SharedFilter` have in common.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, OnceLock};
 
-use lately::{HashFunction, Plan, Window};
+use lately::Window;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDelta, PyTuple};
 
-use crate::clock::Clock;
-use crate::filter::object;
+use super::action::Action;
+use super::classes::{self, BaseFilter};
+use super::snapshot;
 use crate::items::Items;
-use crate::operation::Operation;
-use crate::state::{Shared, State};
-use crate::{answers, errors, item, report};
-
-/// The base class of Filter and SharedFilter, for isinstance and annotations. It cannot be instantiated.
-///
-/// An item is a str (its UTF-8), a bytes, bytearray or memoryview, or an int (its decimal text): "17", b"17"
-/// and 17 are the same item.
-#[pyclass(frozen, subclass, module = "lately")]
-pub(crate) struct BaseFilter {
-    pub(crate) state: State,
-    pub(crate) clock: Clock,
-    hash_function: HashFunction,
-    /// Computed when first needed, because it takes a while; it never changes.
-    plan: OnceLock<Plan>,
-}
+use crate::{answers, errors, items, report};
 
 impl BaseFilter {
-    pub(crate) fn own(filter: lately::Filter, told: bool) -> Self {
-        Self::new(State::Own(Box::new(Mutex::new(filter))), told)
-    }
-
-    pub(crate) fn shared(filter: Shared, told: bool) -> Self {
-        Self::new(State::Shared(Box::new(filter)), told)
-    }
-
-    fn new(state: State, told: bool) -> Self {
-        let (hash_function, is_timed) = (state.hash_function(), state.guaranteed_span().is_some());
-        Self { state, clock: Clock::new(is_timed, told), hash_function, plan: OnceLock::new() }
-    }
-
     #[inline]
-    fn one(
+    fn perform(
         &self,
-        operation: Operation,
+        action: Action,
         item: &Bound<'_, PyAny>,
         now: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
-        let hash = item::hash(item, self.hash_function)?;
-        let now = self.clock.read(now)?;
-        Ok(self.state.one(item.py(), operation, hash, now))
+        let hash = items::hash_of(item, self.hash_function)?;
+        let time = self.clock.time_of_call(now)?;
+        Ok(self.core.perform(item.py(), action, hash, time))
     }
 
-    fn many<'py>(
+    fn perform_many<'py>(
         &self,
-        operation: Operation,
+        action: Action,
         items: &Bound<'py, PyAny>,
         now: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = items.py();
         let items = Items::read(items, self.hash_function)?;
-        let now = self.clock.read(now)?;
-        let run = |seen: &mut [bool]| {
-            py.detach(|| self.state.run(operation, &items, self.hash_function, now, seen));
+        let time = self.clock.time_of_call(now)?;
+        let perform = |seen: &mut [bool]| {
+            py.detach(|| self.core.perform_many(action, &items, time, seen));
         };
-        if operation.answers() {
-            answers::collect(py, items.len(), items.are_columns, run)
+        if action.has_answers() {
+            answers::collect(py, items.len(), items.are_columns, perform)
         } else {
-            run(&mut []);
+            perform(&mut []);
             Ok(py.None().into_bound(py))
         }
-    }
-
-    fn cached_plan(&self, py: Python<'_>) -> &Plan {
-        py.detach(|| self.plan.get_or_init(|| self.state.plan()))
     }
 }
 
@@ -93,7 +61,7 @@ impl BaseFilter {
     /// (True, True, False)
     #[pyo3(signature = (item, now=None))]
     fn add(&self, item: &Bound<'_, PyAny>, now: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        self.one(Operation::Add, item, now).map(|_| ())
+        self.perform(Action::Add, item, now).map(|_| ())
     }
 
     /// Returns True if the item was added lately: always for an item in the window. False means that the item
@@ -106,11 +74,11 @@ impl BaseFilter {
     /// (True, False)
     #[pyo3(signature = (item, now=None))]
     fn contains(&self, item: &Bound<'_, PyAny>, now: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
-        self.one(Operation::Contains, item, now)
+        self.perform(Action::Contains, item, now)
     }
 
     fn __contains__(&self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.one(Operation::Contains, item, None)
+        self.perform(Action::Contains, item, None)
     }
 
     /// Returns True if the item was seen lately, and adds it. Every sighting refreshes the item: it is new
@@ -122,7 +90,7 @@ impl BaseFilter {
     /// [False, False, True]
     #[pyo3(signature = (item, now=None))]
     fn check_and_add(&self, item: &Bound<'_, PyAny>, now: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
-        self.one(Operation::CheckAndAdd, item, now)
+        self.perform(Action::CheckAndAdd, item, now)
     }
 
     /// Returns True if the item was seen lately; otherwise adds it. Only the first sighting counts: an item
@@ -130,12 +98,12 @@ impl BaseFilter {
     ///
     /// >>> from datetime import timedelta
     /// >>> from lately import Filter
-    /// >>> told = Filter(within=timedelta(minutes=10), capacity=1000, false_positive_rate=1e-6)
-    /// >>> [told.check_or_add("disk full", now=minute * 60_000) for minute in (0, 9, 12, 15)]
+    /// >>> sent = Filter(within=timedelta(minutes=10), capacity=1000, false_positive_rate=1e-6)
+    /// >>> [sent.check_or_add("disk full", now=minute * 60_000) for minute in (0, 9, 12, 15)]
     /// [False, True, False, True]
     #[pyo3(signature = (item, now=None))]
     fn check_or_add(&self, item: &Bound<'_, PyAny>, now: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
-        self.one(Operation::CheckOrAdd, item, now)
+        self.perform(Action::CheckOrAdd, item, now)
     }
 
     /// Adds many items, in order.
@@ -155,7 +123,7 @@ impl BaseFilter {
         items: &Bound<'py, PyAny>,
         now: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.many(Operation::Add, items, now)
+        self.perform_many(Action::Add, items, now)
     }
 
     /// Calls contains for each item. `items` is as for add_many. For arrays and columns, the result is a
@@ -172,7 +140,7 @@ impl BaseFilter {
         items: &Bound<'py, PyAny>,
         now: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.many(Operation::Contains, items, now)
+        self.perform_many(Action::Contains, items, now)
     }
 
     /// Calls check_and_add for each item, in order; a repeat within the call counts as seen. `items` is as
@@ -192,7 +160,7 @@ impl BaseFilter {
         items: &Bound<'py, PyAny>,
         now: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.many(Operation::CheckAndAdd, items, now)
+        self.perform_many(Action::CheckAndAdd, items, now)
     }
 
     /// Calls check_or_add for each item, in order. `items` is as for add_many, the result as for
@@ -208,7 +176,7 @@ impl BaseFilter {
         items: &Bound<'py, PyAny>,
         now: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.many(Operation::CheckOrAdd, items, now)
+        self.perform_many(Action::CheckOrAdd, items, now)
     }
 
     /// Returns how long ago the item was last added, as an AgeRange, to the precision of a generation.
@@ -223,8 +191,8 @@ impl BaseFilter {
     /// >>> seen.age_of("never") is None
     /// True
     fn age_of<'py>(&self, item: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let hash = item::hash(item, self.hash_function)?;
-        let age = self.state.age_of_hash(item.py(), hash);
+        let hash = items::hash_of(item, self.hash_function)?;
+        let age = self.core.age_of_hash(item.py(), hash);
         age.map(|age| report::age_range(item.py(), &age)).transpose()
     }
 
@@ -243,8 +211,8 @@ impl BaseFilter {
     /// >>> "click" in recent
     /// False
     fn advance_to(&self, now: &Bound<'_, PyAny>) -> PyResult<()> {
-        let told = self.clock.read(Some(now))?;
-        now.py().detach(|| self.state.advance_to(told));
+        let time = self.clock.time_of_call(Some(now))?;
+        now.py().detach(|| self.core.advance_to(time));
         Ok(())
     }
 
@@ -257,14 +225,14 @@ impl BaseFilter {
     /// True
     #[getter]
     fn guaranteed_window(&self, py: Python<'_>) -> u64 {
-        py.detach(|| self.state.guaranteed_window())
+        py.detach(|| self.core.guaranteed_window())
     }
 
     /// For a time window: items added less than this timedelta ago are certain to be reported. None for a
     /// count window.
     #[getter]
     fn guaranteed_span<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let span = py.detach(|| self.state.guaranteed_span());
+        let span = py.detach(|| self.core.guaranteed_span());
         // In whole milliseconds, the span may be a little longer than the longest timedelta. The longest
         // timedelta is then guaranteed as well.
         let longest = || py.get_type::<PyDelta>().getattr("max");
@@ -288,7 +256,7 @@ impl BaseFilter {
     /// >>> seen.statistics().inserts
     /// 500
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let statistics = py.detach(|| self.state.statistics())?;
+        let statistics = py.detach(|| self.core.statistics())?;
         report::statistics(py, &statistics)
     }
 
@@ -304,23 +272,24 @@ impl BaseFilter {
     /// >>> "kept" in Filter.load(path)
     /// True
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        py.detach(|| self.state.save(&path)).map_err(errors::snapshot)
+        py.detach(|| self.core.save(&path)).map_err(errors::snapshot)
     }
 
     /// Returns the filter as a snapshot, for from_bytes on any machine.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        self.state.to_bytes(py)
+        self.core.to_bytes(py)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let restore = py.import("lately._native")?.getattr("_restore")?;
-        let arguments = (self.state.is_shared(), self.to_bytes(py)?, self.clock.told()).into_pyobject(py)?;
+        let arguments =
+            (self.core.is_shared(), self.to_bytes(py)?, self.clock.time_given()).into_pyobject(py)?;
         Ok((restore, arguments))
     }
 
     fn __copy__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let copy = py.detach(|| self.state.copied())?;
-        object(py, copy, self.state.is_shared(), self.clock.told())
+        let copy = py.detach(|| self.core.copy())?;
+        classes::object(py, self.core.is_shared(), copy, self.clock.time_given())
     }
 
     fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -329,7 +298,7 @@ impl BaseFilter {
 
     fn __repr__(&self, py: Python<'_>) -> String {
         let plan = self.cached_plan(py);
-        let class = if self.state.is_shared() { "SharedFilter" } else { "Filter" };
+        let class = if self.core.is_shared() { "SharedFilter" } else { "Filter" };
         let window = match plan.window {
             Window::Count { inserts } => format!("the last {inserts} inserts"),
             Window::Time { span, capacity, .. } => {
@@ -344,11 +313,23 @@ impl BaseFilter {
 
     fn __eq__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         match other.cast::<Self>().map(Bound::get) {
-            Ok(other) if self.state.is_shared() == other.state.is_shared() => {
-                let is_equal = py.detach(|| self.state.equals(&other.state))?;
+            Ok(other) if self.core.is_shared() == other.core.is_shared() => {
+                let is_equal = py.detach(|| self.core.equals(&other.core))?;
                 Ok(is_equal.into_pyobject(py)?.to_owned().into_any())
             }
             _ => Ok(py.NotImplemented().into_bound(py)),
         }
     }
+}
+
+/// Restores a pickled filter; pickle calls this with the arguments from `__reduce__`.
+#[pyfunction]
+#[pyo3(name = "_restore")]
+pub(crate) fn restore(
+    py: Python<'_>,
+    is_shared: bool,
+    snapshot: &Bound<'_, PyBytes>,
+    time_given: bool,
+) -> PyResult<Py<PyAny>> {
+    classes::object(py, is_shared, snapshot::from_bytes(snapshot)?, time_given)
 }

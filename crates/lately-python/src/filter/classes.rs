@@ -1,0 +1,122 @@
+//! The classes: what their objects hold, and how objects are made. Their methods are in other files.
+
+use std::sync::OnceLock;
+
+use lately::{HashFunction, Plan};
+use pyo3::prelude::*;
+
+use super::core_filter::CoreFilter;
+use crate::clock::Clock;
+use crate::errors::NoMemory;
+
+/// The base class of Filter and SharedFilter, for isinstance and annotations. It cannot be instantiated.
+///
+/// An item is a str (its UTF-8), a bytes, bytearray or memoryview, or an int (its decimal text): "17", b"17"
+/// and 17 are the same item.
+#[pyclass(frozen, subclass, module = "lately")]
+pub(crate) struct BaseFilter {
+    pub(super) core: CoreFilter,
+    pub(super) clock: Clock,
+    pub(super) hash_function: HashFunction,
+    /// Computed when first needed, because it takes a while; it never changes.
+    plan: OnceLock<Plan>,
+}
+
+impl BaseFilter {
+    fn new(core: CoreFilter, time_given: bool) -> Self {
+        let clock = Clock::new(core.guaranteed_span().is_some(), time_given);
+        Self { hash_function: core.hash_function(), core, clock, plan: OnceLock::new() }
+    }
+
+    pub(super) fn cached_plan(&self, py: Python<'_>) -> &Plan {
+        py.detach(|| self.plan.get_or_init(|| self.core.plan()))
+    }
+}
+
+/// A sliding-window Bloom filter: answers "have I seen this lately?" in fixed memory.
+///
+/// The filter always reports any of the last `window` inserts. It reports an item that was never added at
+/// most at the requested rate. Several threads may use it; their calls run one at a time (see SharedFilter).
+///
+/// window: how many of the newest inserts are never forgotten.
+/// within, capacity: instead of window: the timedelta whose inserts are never forgotten, and the largest
+///     number of inserts expected in it.
+/// false_positive_rate: how often an item that was never added may be reported, at the worst moment.
+/// max_slack: how many items that have left the window may still be reported, as a fraction of the window. By
+///     default the planner aims at 0.2.
+/// layout: "slices", "blocks" or "rows". By default the planner chooses.
+/// prefer: "speed" (the default) or "memory".
+/// max_memory: the maximum number of bytes. If the rate or the window is left out, the planner takes the best
+///     that fits.
+/// shape: use only this (k, l).
+/// overload: what a time window keeps if more inserts arrive than its capacity: "keep_window" (the default)
+///     or "keep_rate".
+/// seed: the seed of the hash; 0 by default. Filters that exchange snapshots must use the same seed.
+/// key: 16 secret bytes, for streams with hostile senders. The hash is then SipHash instead of XXH3.
+///
+/// >>> from lately import Filter
+/// >>> seen = Filter(window=1_000_000, false_positive_rate=1e-4)
+/// >>> seen.check_and_add("order-17"), seen.check_and_add("order-17")
+/// (False, True)
+/// >>> Filter(window=0, false_positive_rate=1e-4)
+/// Traceback (most recent call last):
+///     ...
+/// lately.ConfigError: a window of 0 inserts cannot be kept: ask for 1 to 281474976710656
+#[pyclass(frozen, extends = BaseFilter, module = "lately")]
+pub(crate) struct Filter;
+
+impl Filter {
+    pub(super) fn initializer(filter: lately::Filter, time_given: bool) -> PyClassInitializer<Self> {
+        PyClassInitializer::from(BaseFilter::new(CoreFilter::locked(filter), time_given)).add_subclass(Self)
+    }
+
+    pub(super) fn object(py: Python<'_>, filter: lately::Filter, time_given: bool) -> PyResult<Py<Self>> {
+        Py::new(py, Self::initializer(filter, time_given))
+    }
+}
+
+/// A filter that threads share: bulk calls of several threads run at the same time, without a lock around the
+/// filter.
+///
+/// It takes the keywords of Filter, and its snapshots have the same format. If several threads check and add
+/// the same new item at the same time, exactly one of them is told that it is new (with the layout "rows",
+/// the default for most promises).
+///
+/// >>> from concurrent.futures import ThreadPoolExecutor
+/// >>> from lately import SharedFilter
+/// >>> seen = SharedFilter(window=100_000, false_positive_rate=1e-6)
+/// >>> with ThreadPoolExecutor(4) as pool:
+/// ...     answers = list(pool.map(seen.check_and_add, ["order-17"] * 4))
+/// >>> answers.count(False)
+/// 1
+#[pyclass(frozen, extends = BaseFilter, module = "lately")]
+pub(crate) struct SharedFilter;
+
+impl SharedFilter {
+    /// `core` must be shared.
+    pub(super) fn initializer(core: CoreFilter, time_given: bool) -> PyClassInitializer<Self> {
+        PyClassInitializer::from(BaseFilter::new(core, time_given)).add_subclass(Self)
+    }
+
+    /// Converts an existing filter. Only the allocation can fail, because the promise is known to be
+    /// possible.
+    pub(super) fn object(py: Python<'_>, filter: lately::Filter, time_given: bool) -> PyResult<Py<Self>> {
+        let bytes = filter.memory_bytes();
+        let core = py.detach(|| CoreFilter::shared(filter)).map_err(|_| NoMemory::ForFilter { bytes })?;
+        Py::new(py, Self::initializer(core, time_given))
+    }
+}
+
+/// Makes an object of one class or the other.
+pub(super) fn object(
+    py: Python<'_>,
+    is_shared: bool,
+    filter: lately::Filter,
+    time_given: bool,
+) -> PyResult<Py<PyAny>> {
+    if is_shared {
+        Ok(SharedFilter::object(py, filter, time_given)?.into_any())
+    } else {
+        Ok(Filter::object(py, filter, time_given)?.into_any())
+    }
+}

@@ -1,0 +1,46 @@
+//! The methods that only `SharedFilter` has.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use super::classes::{Filter, SharedFilter};
+use super::core_filter::CoreFilter;
+use super::snapshot;
+use crate::errors;
+use crate::promise::Keywords;
+
+#[pymethods]
+impl SharedFilter {
+    #[new]
+    #[pyo3(
+        signature = (**promise),
+        text_signature = "(*, window=None, within=None, capacity=None, false_positive_rate=None, max_slack=None, layout=None, prefer=None, max_memory=None, shape=None, overload=None, seed=None, key=None)"
+    )]
+    fn new(py: Python<'_>, promise: Option<&Bound<'_, PyDict>>) -> PyResult<PyClassInitializer<Self>> {
+        let filter = Keywords::read("SharedFilter", promise)?.build(py)?;
+        let core = py.detach(|| CoreFilter::shared(filter)).map_err(errors::config)?;
+        Ok(Self::initializer(core, false))
+    }
+
+    /// Loads a filter from a file that save or the command `lately` has written. It continues exactly in the
+    /// saved state.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Py<Self>> {
+        Self::object(py, snapshot::load(py, path)?, false)
+    }
+
+    /// Restores a filter from the result of to_bytes.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, snapshot: &Bound<'_, PyBytes>) -> PyResult<Py<Self>> {
+        Self::object(py, snapshot::from_bytes(snapshot)?, false)
+    }
+
+    /// Returns a Filter with the same state. It contains every insert that returned before the call.
+    fn snapshot(slf: &Bound<'_, Self>) -> PyResult<Py<Filter>> {
+        let base = slf.as_super().get();
+        let copy = slf.py().detach(|| base.core.copy())?;
+        Filter::object(slf.py(), copy, base.clock.time_given())
+    }
+}
