@@ -43,7 +43,7 @@ impl Shared {
 
     fn copy(&self) -> Result<Filter, NoMemory> {
         let bytes = self.memory_bytes;
-        self.filter.try_snapshot().map_err(|_| NoMemory::ForFilter { bytes })
+        self.filter.try_to_filter().map_err(|_| NoMemory::ForFilter { bytes })
     }
 }
 
