@@ -5,7 +5,7 @@
 mod common;
 
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use common::{Random, assert_rate_is, item, shapes, with_shape};
@@ -99,11 +99,54 @@ fn one_thread_gets_a_filter(builder: &Builder) {
             }
             assert_eq!(own.guaranteed_window(), shared.guaranteed_window());
             assert_eq!(own.guaranteed_span(), shared.guaranteed_span());
+            assert_eq!(own.counters(), shared.counters());
+            assert_eq!(own.latest_ms(), shared.latest_ms());
+            assert_eq!(own.next_shift_ms(), shared.next_shift_ms());
+            let later = now + random.below(3_000);
+            assert_eq!(own.as_of(later).contains(key), shared.as_of(later).contains(key));
+            assert_eq!(own.as_of(later).age_of(key), shared.as_of(later).age_of(key), "{shape} step {step}");
             if step % 250 == 0 {
+                assert_eq!(own.as_of(later).statistics(), shared.as_of(later).statistics());
                 assert!(own.to_bytes() == shared.to_bytes(), "{shape} step {step}");
                 assert_eq!(own.statistics(), shared.statistics());
                 assert!(SharedFilter::from_bytes(&own.to_bytes()).unwrap().to_filter() == own);
             }
+        }
+    }
+}
+
+/// Other threads insert all the time. A thread clears, then inserts: what it inserted before is gone, what it
+/// inserted after is there.
+#[test]
+fn clearing_forgets_what_was_inserted_before_and_nothing_after() {
+    for shape in shapes_to_stress() {
+        for shared in on_all_instructions(&with_shape(&shape).window(100_000)) {
+            let is_over = AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                for thread in 1..3 {
+                    let (shared, is_over) = (&shared, &is_over);
+                    scope.spawn(move || {
+                        for number in 0..40_000 {
+                            if is_over.load(Ordering::Relaxed) {
+                                break;
+                            }
+                            shared.insert(item(thread << 40 | number));
+                        }
+                    });
+                }
+                for round in 0..20_u64 {
+                    let ours = |number: u64| item(1 << 50 | round << 20 | number);
+                    (0..50).for_each(|number| shared.insert(ours(number)));
+                    shared.clear();
+                    let reported = (0..50).filter(|&number| shared.contains(ours(number))).count();
+                    assert!(reported <= 5, "{shape}: {reported} of 50 are still reported");
+                    (100..150).for_each(|number| shared.insert(ours(number)));
+                    assert!((100..150).all(|number| shared.contains(ours(number))), "{shape} round {round}");
+                }
+                is_over.store(true, Ordering::Relaxed);
+            });
+            shared.clear();
+            assert_eq!(shared.statistics().estimated_distinct_items, 0.0, "{shape}");
         }
     }
 }
