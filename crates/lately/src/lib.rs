@@ -1,7 +1,19 @@
 //! "Have I seen this lately?", answered for an endless stream, in fixed memory.
 //!
-//! A [`Filter`] is a sliding-window Bloom filter (age-partitioned, after Shtul, Baquero and Almeida). It
-//! promises:
+//! A [`Filter`] is a sliding-window Bloom filter (age-partitioned, after Shtul, Baquero and Almeida). Use it wherever
+//! something must be handled once but arrives more than once: webhooks, queue messages, clicks, log lines, URLs.
+//!
+//! ```
+//! let mut seen = lately::Filter::new(1_000_000, 1e-4)?; // the last million; 1 new item in 10 000 is mistaken
+//! for order in ["order-17", "order-18", "order-17"] {
+//!     if !seen.check_and_insert(order) {
+//!         println!("handle {order}"); // order-17 and order-18, once each
+//!     }
+//! }
+//! # Ok::<(), lately::ConfigError>(())
+//! ```
+//!
+//! It promises:
 //!
 //! 1. It reports every one of the last *window* inserts. Always.
 //! 2. It reports an item that was never inserted at most at the requested rate, at the worst moment, by an
@@ -11,29 +23,122 @@
 //! 4. Its memory is fixed, and known before construction.
 //! 5. The same input gives the same filter, bit for bit, on every platform.
 //!
+//! | to | use |
+//! |---|---|
+//! | remember items | [`Filter`]; [`SharedFilter`] for many threads; [`AnyFilter`] for code that takes either |
+//! | describe a filter | [`Builder`], or all settings at once as a [`Promise`] |
+//! | know what it costs | [`Plan`], with its [`Window`] and [`Shape`]; [`model`] has the formulas |
+//! | drop repeats of an iterator or a stream | [`UnseenExt`], [`UnseenStreamExt`] |
+//! | use your own types as items | [`Item`], [`CompositeKey`], [`HashFunction`] |
+//! | look inside | [`Statistics`], [`Counters`], [`AgeRange`]; [`AsOf`] for a later time |
+//! | survive a restart | [`Filter::save`], [`Filter::load`], [`PendingSave`], [`SnapshotError`] |
+//!
+//! # Windows, rates and limits
+//!
 //! ```
-//! use lately::{Filter, Layout};
+//! use lately::{Filter, Layout, Overload, Prefer, Window};
 //! use std::time::Duration;
-//!
-//! let mut seen = Filter::builder()
-//!     .window(1_000_000)               // never forgets the last million inserts
-//!     .false_positive_rate(1e-4)       // at the worst moment, by the exact model
-//!     .build()?;
-//!
-//! seen.insert("order-17");
-//! assert!(seen.contains("order-17"));
-//! let seen_before = seen.check_and_insert("order-18");   // dedup; every sighting refreshes
-//! let seen_before = seen.check_or_insert("order-18");    // dedup; only the first sighting counts
 //!
 //! let mut recent = Filter::builder()
 //!     .time_window(Duration::from_secs(600), 5_000_000)  // span, and the most items expected in one span
-//!     .false_positive_rate(1e-3)
-//!     .max_slack(0.1)                  // peak NPWS
-//!     .layout(Layout::Blocks)          // optional: the planner chooses otherwise
+//!     .overload(Overload::KeepWindow)  // what to keep if more arrive (the default)
+//!     .false_positive_rate(1e-3)       // at the worst moment, by the exact model
+//!     .max_slack(0.1)                  // expired items still reported, as a share of the window
+//!     .prefer(Prefer::Memory)          // optional: the least memory instead of the fewest memory accesses
+//!     .layout(Layout::Rows)            // optional: the planner chooses otherwise
 //!     .build()?;
-//! recent.advance_to(1_700_000_000_000); // caller's clock, milliseconds
-//! recent.insert(b"bytes work too");
+//! recent.advance_to(1_700_000_000_000); // your clock, in milliseconds
+//! recent.insert("click-1");
+//! assert!(matches!(recent.window(), Window::Time { capacity: 5_000_000, .. }));
+//!
+//! // The planner tells what a promise costs, or why it cannot be kept.
+//! let plan = Filter::builder().window(1_000_000).false_positive_rate(1e-6).plan()?;
+//! println!("{}: {} bytes, {:.1} bits per item", plan.shape, plan.memory_bytes, plan.bits_per_item);
+//! let refused = Filter::builder().window(1_000_000).false_positive_rate(2.0).plan().unwrap_err();
+//! assert!(refused.to_string().starts_with("a false positive rate of 2 cannot be promised"));
 //! # Ok::<(), lately::ConfigError>(())
+//! ```
+//!
+//! # Two ways to deduplicate
+//!
+//! | call | an item is new again when | use it for |
+//! |---|---|---|
+//! | [`check_and_insert`](Filter::check_and_insert) | it was not seen for a whole window; every sighting refreshes it | retries, replays, gossip |
+//! | [`check_or_insert`](Filter::check_or_insert) | about a window has passed since it was last new | "at most once per ten minutes", alerts |
+//!
+//! Iterators, and streams with the feature `futures`, have both steps in one call:
+//!
+//! ```
+//! use lately::UnseenExt;
+//!
+//! let mut seen = lately::Filter::new(1000, 1e-6)?;
+//! let new: Vec<_> = ["a", "b", "a"].into_iter().unseen(&mut seen).collect();
+//! assert_eq!(new, ["a", "b"]);
+//! # Ok::<(), lately::ConfigError>(())
+//! ```
+//!
+//! # Items
+//!
+//! An item is bytes, text, an integer, or a tuple of them. Integers are their decimal text, and a tuple is one
+//! unambiguous key. The command and the Python package use the same rules, so they understand each other's files.
+//!
+//! ```
+//! use lately::{CompositeKey, Filter, HashFunction};
+//!
+//! let mut seen = Filter::builder()
+//!     .window(1000)
+//!     .false_positive_rate(1e-9)
+//!     .hash_function(HashFunction::SipHash13 { key: *b"sixteen secret b" }) // for hostile senders
+//!     .build()?;
+//! seen.insert(("user-5", 17));
+//! let mut key = CompositeKey::new(); // the same key, for any number of values
+//! key.push("user-5");
+//! key.push("17");
+//! assert!(seen.contains(&key));
+//! # Ok::<(), lately::ConfigError>(())
+//! ```
+//!
+//! # Many at once, and many threads
+//!
+//! A batch gives the same answers as single calls, and is mostly faster: with AVX2 or AVX-512
+//! ([`Instructions`]) it fetches memory ahead.
+//!
+//! ```
+//! let seen = lately::Filter::builder().window(100_000).false_positive_rate(1e-6).build_shared()?;
+//! std::thread::scope(|scope| {
+//!     for worker in 0..4 {
+//!         let seen = &seen;
+//!         scope.spawn(move || {
+//!             let orders = [("worker", worker), ("order", 17)];
+//!             let mut seen_before = [false; 2];
+//!             seen.check_and_insert_batch(&orders, &mut seen_before); // new for one worker, seen for the others
+//!         });
+//!     }
+//! });
+//! assert_eq!(seen.counters().inserts, 8);
+//! # Ok::<(), lately::ConfigError>(())
+//! ```
+//!
+//! # Restarts, ages, statistics
+//!
+//! ```
+//! # let path = std::env::temp_dir().join(format!("front-page-{}.lately", std::process::id()));
+//! use lately::{Filter, SnapshotError};
+//!
+//! let mut seen = match Filter::load(&path) {
+//!     Err(SnapshotError::Io { error, .. }) if error.kind() == std::io::ErrorKind::NotFound => {
+//!         Filter::new(1000, 1e-6)?
+//!     }
+//!     loaded => loaded?,
+//! };
+//! seen.insert("order-17");
+//! seen.save(&path)?;                                     // atomic and synced
+//! let age = seen.age_of("order-17").unwrap();            // an AgeRange, accurate to one generation
+//! assert!(age.inserts.contains(&0));
+//! let statistics = seen.statistics();                    // estimates from the bits
+//! assert!(statistics.estimated_distinct_items < 10.0);
+//! # std::fs::remove_file(&path)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # Quirks
@@ -65,8 +170,11 @@
 //!
 //! # Features
 //!
-//! `std` (default) adds `Filter::save`, `Filter::load` and `SharedFilter`; without it the crate needs only
-//! `core` and `alloc`. `serde` adds `Serialize` and `Deserialize`.
+//! | feature | adds |
+//! |---|---|
+//! | `std` (default) | `Filter::save`, `Filter::load` and `SharedFilter`; without it the crate needs only `core` and `alloc` |
+//! | `serde` | `Serialize` and `Deserialize` for promises, plans, statistics, and filters (as snapshot bytes) |
+//! | `futures` | `unseen` for streams |
 
 #![no_std]
 #![deny(unsafe_code)]

@@ -89,7 +89,9 @@ impl<O: Operation> Work for One<&mut Filter, O> {
         let Filter { memory: Memory::Rows64(rows), ring, ageing, .. } = self.filter else {
             return call_apart(kernel, InAnyLayout(self));
         };
-        apply_one(kernel, OwnedFilter { layout: rows.update(), ring, ageing }, self.operation, self.hash)
+        let filter = OwnedFilter { layout: rows.update(), ring, ageing };
+        let item = filter.layout.locate(self.hash);
+        self.operation.apply(&mut OwnedAccess { kernel, filter }, item)
     }
 }
 
@@ -105,20 +107,11 @@ impl<O: Operation> Work for InAnyLayout<One<&mut Filter, O>> {
     fn call<K: Kernel>(self, kernel: K) -> bool {
         let Self(One { filter: Filter { memory, ring, ageing, .. }, operation, hash }) = self;
         whichever!(Memory: memory, layout => {
-            apply_one(kernel, OwnedFilter { layout: layout.update(), ring, ageing }, operation, hash)
+            let filter = OwnedFilter { layout: layout.update(), ring, ageing };
+            let item = filter.layout.locate(hash);
+            operation.apply(&mut OwnedAccess { kernel, filter }, item)
         })
     }
-}
-
-#[inline(always)]
-fn apply_one<S: Update, K: Kernel>(
-    kernel: K,
-    filter: OwnedFilter<'_, S>,
-    operation: impl Operation,
-    hash: u64,
-) -> bool {
-    let item = filter.layout.locate(hash);
-    operation.apply(&mut OwnedAccess { kernel, filter }, item)
 }
 
 /// A query needs no `&mut`.

@@ -26,7 +26,7 @@ macro_rules! operations {
             /// including its own, or for the span of a time window.
             #[inline]
             pub fn insert<T: Item>($($write)+ $self, item: T) {
-                $self.insert_hash($self.hash_of(item));
+                $self.apply(Insert, $self.hash_function.hash_of(&item));
             }
 
             /// Returns true if the item was inserted lately; every item in the window is reported. `false`
@@ -34,7 +34,7 @@ macro_rules! operations {
             #[inline]
             #[must_use]
             pub fn contains<T: Item>(& $self, item: T) -> bool {
-                $self.contains_hash($self.hash_of(item))
+                $self.query($self.hash_function.hash_of(&item))
             }
 
             /// Deduplicates; every sighting refreshes the item. Returns true if the item was seen lately, and
@@ -42,14 +42,14 @@ macro_rules! operations {
             #[inline]
             #[must_use = "the answer says whether the item is new; use insert if you do not need it"]
             pub fn check_and_insert<T: Item>($($write)+ $self, item: T) -> bool {
-                $self.check_and_insert_hash($self.hash_of(item))
+                $self.apply(CheckAndInsert, $self.hash_function.hash_of(&item))
             }
 
             /// Deduplicates; only the first sighting counts. Returns true if the item was seen lately;
             /// inserts it only if not. An item counts as new about *once per* window, however often it comes.
             #[inline]
             pub fn check_or_insert<T: Item>($($write)+ $self, item: T) -> bool {
-                $self.check_or_insert_hash($self.hash_of(item))
+                $self.apply(CheckOrInsert, $self.hash_function.hash_of(&item))
             }
 
             /// The same as [`insert`](Self::insert), for a hash computed by the caller.

@@ -11,7 +11,7 @@ impl Filter {
     /// time or wall time). The filter never reads a clock itself.
     ///
     /// Time does not run backwards: an earlier `now_ms` has no effect except that
-    /// [`Counters::backward_steps`] counts it. The clock is unset until the first call; items inserted before
+    /// [`Counters::backward_steps`](crate::Counters::backward_steps) counts it. The clock is unset until the first call; items inserted before
     /// that call count as inserted at its time. The call makes at most k + l shifts, however long the gap.
     /// Count windows have no clock and ignore the call.
     ///

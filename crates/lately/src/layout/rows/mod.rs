@@ -181,13 +181,6 @@ impl<const WORDS: usize> RowsUpdate<'_, WORDS> {
     fn as_query(&self) -> RowsQuery<'_, WORDS> {
         RowsQuery { rows: self.rows, generation: self.current.get() }
     }
-
-    #[inline(always)]
-    fn write<K: RowKernel>(&mut self, kernel: K, item: Located) -> bool {
-        let row = &mut self.rows[item.place];
-        let last = row[WORDS - 1];
-        kernel.check_and_insert(row, item.hash, last, &kernel.load_generation(self.current.get()))
-    }
 }
 
 impl<const WORDS: usize> Query for RowsUpdate<'_, WORDS> {
@@ -210,12 +203,16 @@ impl<const WORDS: usize> Query for RowsUpdate<'_, WORDS> {
 impl<const WORDS: usize> Update for RowsUpdate<'_, WORDS> {
     #[inline(always)]
     fn insert<K: RowKernel>(&mut self, kernel: K, item: Located, _ring: &Ring) {
-        self.write(kernel, item);
+        let row = &mut self.rows[item.place];
+        let last = row[WORDS - 1];
+        kernel.check_and_insert(row, item.hash, last, &kernel.load_generation(self.current.get()));
     }
 
     #[inline(always)]
     fn check_and_insert<K: RowKernel>(&mut self, kernel: K, item: Located, _ring: &Ring) -> bool {
-        self.write(kernel, item)
+        let row = &mut self.rows[item.place];
+        let last = row[WORDS - 1];
+        kernel.check_and_insert(row, item.hash, last, &kernel.load_generation(self.current.get()))
     }
 
     fn recycle_newest(&mut self, ring: &Ring) {
