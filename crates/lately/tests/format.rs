@@ -180,3 +180,20 @@ fn shapes_print_as_the_documents_write_them() {
     assert_eq!(Shape::slices(10, 7).to_string(), "k=10 l=7, slices of b=1");
     assert_eq!(Shape::blocks(3, 5, 512, 4).to_string(), "k=3 l=5, blocks of B=512 b=4");
 }
+
+#[test]
+fn several_values_are_their_netstrings() {
+    let netstrings = |values: &[&str]| -> String {
+        values.iter().map(|value| format!("{}:{value},", value.len())).collect()
+    };
+    let hash = |values: &[&str]| xxhash_rust::xxh3::xxh3_64(netstrings(values).as_bytes());
+    let ours = HashFunction::default();
+    assert_eq!(ours.hash_of(&("user-5", 17)), hash(&["user-5", "17"]));
+    assert_eq!(ours.hash_of(&("user-5", "17")), hash(&["user-5", "17"]));
+    assert_eq!(
+        ours.hash_of(&(i64::MIN, u128::MAX, "é")),
+        hash(&[&i64::MIN.to_string(), &u128::MAX.to_string(), "é"])
+    );
+    assert_ne!(ours.hash_of(&("user-51", 7)), hash(&["user-5", "17"]));
+    assert_eq!(ours.hash_of(&17), xxhash_rust::xxh3::xxh3_64(b"17"));
+}

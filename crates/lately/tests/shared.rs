@@ -146,7 +146,7 @@ fn clearing_forgets_what_was_inserted_before_and_nothing_after() {
                 is_over.store(true, Ordering::Relaxed);
             });
             shared.clear();
-            assert_eq!(shared.statistics().estimated_distinct_items, 0.0, "{shape}");
+            assert!(shared.statistics().estimated_distinct_items < 1e-9, "{shape}");
         }
     }
 }
