@@ -2,7 +2,10 @@
 
 mod common;
 
+use std::fs;
+
 use common::{Directory, answer, complaint, text};
+use lately::Filter;
 
 /// A filter in which a mistake is practically impossible.
 const DEDUP: &str = "dedup --window 1000 --fp 1e-9 --layout slices";
@@ -171,4 +174,60 @@ fn times_in_fields_columns_and_paths() {
         run("--time-field 1", b"1700000000 a\n1700000000 a\n1700000001 a\n"),
         "1700000000 a\n1700000001 a\n"
     );
+}
+
+#[test]
+fn several_values_are_the_key_that_tuples_are_in_rust() {
+    let directory = Directory::new("several");
+    // The last user needs a key on the heap.
+    let long = "x".repeat(1_000);
+    let csv = format!("user,id,page\nuser-5,1,17\n\"user\"\"5\",2,\n{long},3,18\n");
+    let lines = format!("user-5:1:17\nuser\"5:2:\n{long}:3:18\n");
+    let json = [
+        r#"{"user":"user-5","page":17}"#,
+        r#"{"page":"","user":"user\"5"}"#,
+        &format!(r#"{{"user":"{long}","page":"18"}}"#),
+    ];
+    let json = json.join("\n");
+    let formats = [
+        ("csv", "--csv --column user,page", csv),
+        ("fields", "--field 1,3 --delimiter :", lines),
+        ("json", "--json user,page", json.clone()),
+        ("json-twice", "--json user --json page", json),
+    ];
+    let states = formats.map(|(name, options, input)| {
+        answer(
+            &format!("{DEDUP} {options} --missing fail --state {}", directory.name(name)),
+            input.as_bytes(),
+        );
+        let seen = Filter::load(directory.path(name)).unwrap();
+        assert!(
+            seen.contains(("user-5", 17)) && seen.contains(("user\"5", "")) && seen.contains((&long, 18)),
+            "{name}"
+        );
+        assert!(
+            !seen.contains(("user-51", 7)) && !seen.contains((17, "user-5")) && !seen.contains("user-517"),
+            "{name}"
+        );
+        fs::read(directory.path(name)).unwrap()
+    });
+    assert!(states.iter().all(|state| *state == states[0]));
+    // A key written by hand: each value is LENGTH:VALUE, with a comma after it.
+    let found =
+        answer(&format!("contains --state {}", directory.name("csv")), b"6:user-5,2:17,\n5:user-,2:17,\n");
+    assert_eq!(text(&found), "seen\t6:user-5,2:17,\nnew\t5:user-,2:17,\n");
+}
+
+#[test]
+fn one_value_is_its_own_bytes() {
+    let directory = Directory::new("one-value");
+    for (name, options, input) in [
+        ("csv", "--csv --column user", "user,page\nuser-5,17\n"),
+        ("fields", "--field 1", "user-5 17\n"),
+        ("json", "--json user", "{\"user\":\"user-5\",\"page\":17}\n"),
+    ] {
+        answer(&format!("{DEDUP} {options} --state {}", directory.name(name)), input.as_bytes());
+        let seen = Filter::load(directory.path(name)).unwrap();
+        assert!(seen.contains("user-5") && !seen.contains("6:user-5,"), "{name}");
+    }
 }

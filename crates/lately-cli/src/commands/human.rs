@@ -1,6 +1,9 @@
-//! Formats numbers and lists for people.
+//! Formats numbers, windows and lists for people.
 
 use std::fmt::{Display, Write as _};
+use std::time::Duration;
+
+use lately::Window;
 
 /// Lines of a name and a value. The values are aligned.
 #[derive(Debug)]
@@ -38,11 +41,23 @@ pub(super) fn human_bytes(bytes: u64) -> String {
 }
 
 /// Formats a span for people, in the largest unit that divides it.
-pub(super) fn human_span(millis: u64) -> String {
+pub(super) fn human_span(span: Duration) -> String {
+    let millis = span.as_millis();
     let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")];
     match units.into_iter().find(|(unit, _)| millis >= *unit && millis.is_multiple_of(*unit)) {
         Some((unit, name)) => format!("{}{name}", millis / unit),
         None => format!("{millis}ms"),
+    }
+}
+
+/// Describes a window in words.
+pub(super) fn human_window(window: &Window) -> String {
+    match *window {
+        Window::Count { inserts } => format!("the last {inserts} records"),
+        Window::Time { span, capacity, .. } => {
+            format!("the last {}, up to {capacity} records", human_span(span))
+        }
+        _ => "a window of a kind that this version does not know".into(),
     }
 }
 
@@ -54,9 +69,8 @@ mod tests {
     fn people_see_few_digits() {
         assert_eq!(human_bytes(1_023), "1023 B");
         assert_eq!(human_bytes(5_400_000), "5.1 MiB");
-        assert_eq!(human_span(600_000), "10m");
-        assert_eq!(human_span(90_000), "90s");
-        assert_eq!(human_span(1_234), "1234ms");
-        assert_eq!(human_span(0), "0ms");
+        for (millis, text) in [(600_000, "10m"), (90_000, "90s"), (1_234, "1234ms"), (0, "0ms")] {
+            assert_eq!(human_span(Duration::from_millis(millis)), text);
+        }
     }
 }

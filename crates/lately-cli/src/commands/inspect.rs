@@ -6,8 +6,7 @@ use clap::Args;
 use lately::{AgeRange, Filter, HashFunction};
 use serde_json::{Value, json};
 
-use super::flags::describe_window;
-use super::human::{Listing, human_bytes, human_span};
+use super::human::{Listing, human_bytes, human_span, human_window};
 use crate::failure::Failure;
 use crate::writing::{load_state, print};
 
@@ -57,10 +56,11 @@ fn describe(filter: &Filter) -> Value {
 fn text(filter: &Filter) -> String {
     let (plan, statistics) = (filter.plan(), filter.statistics());
     let mut listing = Listing::new(15);
-    listing.line("promise", format!("never forgets {}", describe_window(&plan.window)));
+    listing.line("promise", format!("never forgets {}", human_window(&plan.window)));
     listing.line("", format!("mistakes at most {:.3e} of new records for repeats", plan.false_positive_rate));
-    listing.line("", format!("still reports older records, on average at most {:.3} of a window", plan.npws));
-    let span = filter.guaranteed_span().map(|span| format!(", {}", human_span(span.as_millis() as u64)));
+    listing
+        .line("", format!("still reports older records, on average at most {:.3} of a window", plan.slack()));
+    let span = filter.guaranteed_span().map(|span| format!(", {}", human_span(span)));
     listing.line(
         "guaranteed now",
         format!("{} records{}", filter.guaranteed_window(), span.unwrap_or_default()),
@@ -100,7 +100,7 @@ fn describe_ages(items: &AgeRange) -> String {
     match &items.time {
         None => inserts,
         Some(time) => {
-            let [least, most] = [time.start(), time.end()].map(|time| human_span(time.as_millis() as u64));
+            let [least, most] = [time.start(), time.end()].map(|span| human_span(*span));
             format!("{inserts}, {least} to {most} ago")
         }
     }

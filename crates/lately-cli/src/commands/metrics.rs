@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use lately::model::{self, Model};
-use lately::{Filter, Segment, Shape};
+use lately::{Promise, Segment, Shape};
 use serde_json::Value;
 
 use super::human::Listing;
@@ -64,8 +64,9 @@ impl Metrics {
             (Some(block_bits), Some(bits_per_block)) => Segment::Blocks { block_bits, bits_per_block },
             _ => Segment::Slices { parts: self.parts },
         };
-        // The library checks a shape only when it plans with it.
-        Filter::builder().window(1 << 20).shape(self.k, self.l).segment(segment).plan()?;
+        let mut promise = Promise::default();
+        (promise.shape, promise.segment) = (Some((self.k, self.l)), Some(segment));
+        promise.check()?;
         let shape = Shape { required_matches: self.k, window_generations: self.l, segment };
         let metrics = model::metrics(
             match self.model {

@@ -14,6 +14,8 @@ pub(crate) use json::JsonPaths;
 pub(crate) use on_missing::OnMissing;
 pub(crate) use times::TimeUnit;
 
+use lately::CompositeKey;
+
 use values::Values;
 
 /// A record's key and time.
@@ -41,8 +43,8 @@ pub(crate) struct Keys {
     key_slots: usize,
     /// The unit of the time, which is in the slot after them.
     time: Option<TimeUnit>,
-    /// A buffer for several values, joined.
-    joined: Vec<u8>,
+    /// Several values as one key; its memory is reused.
+    composite: CompositeKey,
     terminator: u8,
 }
 
@@ -59,7 +61,7 @@ impl Keys {
         terminator: u8,
     ) -> Self {
         let values = Values::new(key_slots + usize::from(time.is_some()));
-        Self { format, values, key_slots, time, joined: Vec::new(), terminator }
+        Self { format, values, key_slots, time, composite: CompositeKey::new(), terminator }
     }
 
     /// Returns true if records are not searched for values: each is its own key, without its terminator.
@@ -108,14 +110,11 @@ impl Keys {
             0 => text,
             1 => self.values.get(text, 0)?,
             _ => {
-                // Each value is preceded by its length, so that ("a", "bc") and ("ab", "c") differ.
-                self.joined.clear();
+                self.composite.clear();
                 for slot in 0..self.key_slots {
-                    let value = self.values.get(text, slot)?;
-                    self.joined.extend_from_slice(&(value.len() as u64).to_le_bytes());
-                    self.joined.extend_from_slice(value);
+                    self.composite.push(self.values.get(text, slot)?);
                 }
-                &self.joined
+                self.composite.as_bytes()
             }
         };
         Some(Key { bytes, time_ms })

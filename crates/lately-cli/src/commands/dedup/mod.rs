@@ -1,5 +1,6 @@
 //! `lately dedup`: passes a stream through without the records seen lately.
 
+mod stored;
 mod summary;
 
 use std::fs;
@@ -7,9 +8,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use lately::{Filter, PendingSave};
+use lately::{Filter, PendingSave, Promise};
 
-use super::flags::{Promise, RecordFlags, units};
+use super::flags::{PromiseFlags, RecordFlags, units};
 use super::stream;
 use crate::deciding::{Clock, Refresh, Sieve};
 use crate::failure::Failure;
@@ -40,7 +41,7 @@ pub(crate) struct Dedup {
     /// Files to read, in order; - is standard input, which is also the default
     files: Vec<PathBuf>,
     #[command(flatten)]
-    promise: Promise,
+    promise: PromiseFlags,
     #[command(flatten)]
     time: TimeFlags,
     /// Which sightings renew a record's place in the window
@@ -105,15 +106,16 @@ impl Dedup {
             )));
         }
         let inputs = Inputs::new(&self.files)?;
+        let promise = Promise::from(&self.promise);
         let mut state = self.open_state()?;
-        let filter = self.load_or_build(state.as_ref())?;
+        let filter = load_or_build(promise, state.as_ref())?;
         let overloaded_before =
-            if self.promise.is_timed() { filter.statistics().overloaded_generations } else { 0 };
+            if promise.within.is_some() { filter.statistics().overloaded_generations } else { 0 };
         let time_field = self.time.time_field.as_deref().map(|field| (field, self.time.time_unit));
-        let clock = match (&time_field, self.promise.is_timed()) {
+        let clock = match (&time_field, promise.within) {
             (Some(_), _) => Clock::Events,
-            (None, true) => Clock::Arrival,
-            (None, false) => Clock::None,
+            (None, Some(_)) => Clock::Arrival,
+            (None, None) => Clock::None,
         };
         let emit = if self.output.count { Emit::Nothing } else { self.output.emit };
         let mut output = Output::open(emit, self.records.tag_delimiter())?;
@@ -130,7 +132,7 @@ impl Dedup {
             Some(state) if counted.is_ok() => state.save(&sieve.filter, output.durable()),
             _ => Ok(()),
         };
-        let summarised = self.summarise(&sieve, started.elapsed(), overloaded_before);
+        let summarised = self.summarise(&promise, &sieve, started.elapsed(), overloaded_before);
         let (failed, stopped) = match end {
             InputEnd::Complete => (Ok(()), Ok(())),
             InputEnd::Failed(failure) => (Err(failure), Ok(())),
@@ -144,24 +146,19 @@ impl Dedup {
         self.state.state.as_ref().map(|path| StateFile::open(path, interval)).transpose()
     }
 
-    /// Loads the stored filter, which must keep the promise, or builds a new one if none is stored.
-    fn load_or_build(&self, state: Option<&StateFile>) -> Result<Filter, Failure> {
-        if let Some(state) = state
-            && let Some(stored) = state.load()?
-        {
-            self.promise.check_stored(&stored.plan(), state.path())?;
-            return Ok(stored);
-        }
-        Ok(self.promise.builder().build()?)
-    }
-
-    fn summarise(&self, sieve: &Sieve, elapsed: Duration, overloaded_before: u64) -> Result<(), Failure> {
+    fn summarise(
+        &self,
+        promise: &Promise,
+        sieve: &Sieve,
+        elapsed: Duration,
+        overloaded_before: u64,
+    ) -> Result<(), Failure> {
         let is_asked_for = self.output.stats || self.output.stats_json.is_some();
         // A summary reads the whole filter. It is made only if requested, or if a time window may need a
         // warning.
-        let summary = (is_asked_for || self.promise.is_timed())
+        let summary = (is_asked_for || promise.within.is_some())
             .then(|| Summary::new(sieve.counts, elapsed, &sieve.filter));
-        let capacity = self.promise.capacity.unwrap_or(0);
+        let capacity = promise.capacity.unwrap_or(0);
         if let Some(warning) =
             summary.as_ref().and_then(|summary| summary.warning(capacity, overloaded_before))
         {
@@ -180,6 +177,17 @@ impl Dedup {
         }
         Ok(())
     }
+}
+
+/// Loads the stored filter, which must keep the promise, or builds a new one if none is stored.
+fn load_or_build(promise: Promise, state: Option<&StateFile>) -> Result<Filter, Failure> {
+    if let Some(state) = state
+        && let Some(stored) = state.load()?
+    {
+        stored::check(&promise, &stored.plan(), state.path())?;
+        return Ok(stored);
+    }
+    Ok(Filter::builder().promise(promise).build()?)
 }
 
 /// Returns the first failure, which decides the exit code, and reports the others.

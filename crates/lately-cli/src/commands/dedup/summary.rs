@@ -95,7 +95,8 @@ impl Summary {
         listing.line("bytes", format!("{} ({})", self.bytes, human_bytes(self.bytes)));
         listing.line("seconds", format!("{:.3}", self.seconds));
         listing.line("records/s", format!("{:.0}", self.records_per_second));
-        let span = self.guaranteed_span_ms.map(|ms| format!(", the last {}", human_span(ms)));
+        let span =
+            self.guaranteed_span_ms.map(|ms| format!(", the last {}", human_span(Duration::from_millis(ms))));
         listing.line(
             "guaranteed window",
             format!("{} records{}", self.guaranteed_window, span.unwrap_or_default()),

@@ -1,8 +1,9 @@
 //! The flags that several commands share.
 
+mod config_error;
 mod promise;
 mod records;
 pub(crate) mod units;
 
-pub(crate) use promise::{LayoutName, PreferName, Promise, describe_window};
+pub(crate) use promise::PromiseFlags;
 pub(crate) use records::RecordFlags;

@@ -7,10 +7,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
-use lately::{Plan, shard_window};
+use lately::{Plan, Promise, shard_window};
 use serde_json::{Value, json};
 
-use crate::commands::flags::Promise;
+use crate::commands::flags::PromiseFlags;
 use crate::failure::Failure;
 use crate::writing::print;
 
@@ -30,7 +30,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct PlanCommand {
     #[command(flatten)]
-    promise: Promise,
+    promise: PromiseFlags,
     /// Spread the stream over N filters by a hash of the record, and plan one of them
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
     shards: Option<u32>,
@@ -48,7 +48,7 @@ pub(crate) struct PlanCommand {
 impl PlanCommand {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let (promise, shard_window) = self.of_one_shard();
-        let mut plans = promise.builder().plans()?;
+        let mut plans = promise.plans()?;
         plans.truncate(self.top);
         if let Some(path) = &self.plot {
             let picture = plot::svg(&promise)?;
@@ -57,23 +57,23 @@ impl PlanCommand {
         print(&if self.json {
             format!("{:#}\n", self.describe(&plans, shard_window)?)
         } else {
-            self.heading(shard_window) + &table::text(&plans)
+            self.heading(&promise, shard_window) + &table::text(&plans)
         })
     }
 
     /// Returns the promise of one shard, and its window if `--shards` is given.
     fn of_one_shard(&self) -> (Promise, Option<u64>) {
-        let mut promise = self.promise.clone();
-        let items = if promise.is_timed() { &mut promise.capacity } else { &mut promise.window };
+        let mut promise = Promise::from(&self.promise);
+        let items = if promise.within.is_some() { &mut promise.capacity } else { &mut promise.window };
         let Some((shards, items)) = self.shards.zip(items.as_mut()) else { return (promise, None) };
         *items = shard_window(*items, shards);
         let window = *items;
         (promise, Some(window))
     }
 
-    fn heading(&self, shard_window: Option<u64>) -> String {
+    fn heading(&self, promise: &Promise, shard_window: Option<u64>) -> String {
         let Some((shards, window)) = self.shards.zip(shard_window) else { return String::new() };
-        let flag = if self.promise.is_timed() { "--capacity" } else { "--window" };
+        let flag = if promise.within.is_some() { "--capacity" } else { "--window" };
         format!(
             "each of {shards} shards: {flag} {window}; with probability 1 - 1e-12, none receives more distinct records of the whole window\n\n"
         )

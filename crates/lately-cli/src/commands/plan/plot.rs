@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::commands::flags::{LayoutName, PreferName, Promise, describe_window};
+use lately::{Layout, Prefer, Promise};
+
+use crate::commands::human::human_window;
 use crate::failure::Failure;
 
 const WIDTH: f64 = 720.0;
@@ -17,11 +19,8 @@ const SLACKS: [f64; 7] = [0.02, 0.03, 0.05, 0.07, 0.1, 0.2, 0.5];
 const LEAST_SLACK: f64 = SLACKS[0];
 const MOST_SLACK: f64 = SLACKS[SLACKS.len() - 1];
 
-const LAYOUTS: [(LayoutName, &str, &str); 3] = [
-    (LayoutName::Slices, "slices", "#0b6e4f"),
-    (LayoutName::Blocks, "blocks", "#c1661c"),
-    (LayoutName::Rows, "rows", "#2457a6"),
-];
+/// The colours of the layouts' curves.
+const COLOURS: [&str; 3] = ["#0b6e4f", "#c1661c", "#2457a6"];
 
 /// (requested slack, bits per item).
 type Curve = Vec<(f64, f64)>;
@@ -30,12 +29,12 @@ pub(super) fn svg(promise: &Promise) -> Result<String, Failure> {
     let curves = frontiers(promise);
     let most = curves.iter().flatten().map(|(_, bits)| *bits).fold(0.0, f64::max);
     // If no plan is possible, this fails with the library's reason.
-    let plan = promise.builder().plan()?;
+    let plan = promise.plan()?;
     if curves.iter().all(Vec::is_empty) {
         return Err(Failure::Usage(format!(
             "--plot: no filter for {} has a slack of {MOST_SLACK} or less, so there is nothing to draw; \
              ask for a larger window, or leave --plot out",
-            describe_window(&plan.window)
+            human_window(&plan.window)
         )));
     }
     let step = tick_step(most);
@@ -53,8 +52,8 @@ pub(super) fn svg(promise: &Promise) -> Result<String, Failure> {
     element(format!(r#"<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>"#));
     let title = format!(
         "Least memory of each layout for {}, rate {:.1e}",
-        describe_window(&plan.window),
-        promise.rate()
+        human_window(&plan.window),
+        promise.false_positive_rate.unwrap_or(plan.false_positive_rate)
     );
     element(format!(r#"<text x="{LEFT}" y="24" font-size="15">{title}</text>"#));
     let (left, right, bottom) = (LEFT, WIDTH - RIGHT, HEIGHT - BOTTOM);
@@ -75,7 +74,7 @@ pub(super) fn svg(promise: &Promise) -> Result<String, Failure> {
         HEIGHT - 14.0
     ));
     element(format!(r#"<text x="{left}" y="{}" text-anchor="middle">bits per item</text>"#, TOP - 8.0));
-    for ((_, name, colour), curve) in LAYOUTS.iter().zip(&curves) {
+    for ((layout, colour), curve) in Layout::ALL.iter().zip(COLOURS.iter().cycle()).zip(&curves) {
         let Some((slack, bits)) = curve.last() else { continue };
         let points: Vec<String> =
             curve.iter().map(|(slack, bits)| format!("{:.1},{:.1}", x(*slack), y(*bits))).collect();
@@ -84,7 +83,7 @@ pub(super) fn svg(promise: &Promise) -> Result<String, Failure> {
             points.join(" ")
         ));
         element(format!(
-            r#"<text x="{:.1}" y="{:.1}" fill="{colour}">{name} {bits:.1}</text>"#,
+            r#"<text x="{:.1}" y="{:.1}" fill="{colour}">{layout} {bits:.1}</text>"#,
             x(*slack) + 8.0,
             y(*bits) + 4.0
         ));
@@ -101,26 +100,28 @@ fn x(slack: f64) -> f64 {
 /// Plans all layouts in parallel, because planning is slow.
 fn frontiers(promise: &Promise) -> Vec<Curve> {
     std::thread::scope(|scope| {
-        let threads = LAYOUTS.map(|(layout, ..)| scope.spawn(move || frontier(promise, layout)));
+        let start = |layout: &Layout| {
+            let mut promise = *promise;
+            promise.layout = Some(*layout);
+            scope.spawn(move || frontier(promise))
+        };
+        // All are started before the first is joined.
+        let threads: Vec<_> = Layout::ALL.iter().map(start).collect();
         let curves = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
         curves.map(|curve| curve.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
     })
 }
 
-/// Returns the least memory of a layout for each slack that it can keep.
-fn frontier(promise: &Promise, layout: LayoutName) -> Curve {
-    let asked = |slack: f64| Promise {
-        slack: Some(slack),
-        layout: Some(layout),
-        prefer: PreferName::Memory,
-        max_memory: None,
-        ..promise.clone()
+/// Returns the least memory for each slack that can be kept.
+fn frontier(mut promise: Promise) -> Curve {
+    promise.prefer = Prefer::Memory;
+    promise.max_memory = None;
+    let plan_with = |slack: f64| {
+        promise.max_slack = Some(slack);
+        promise.plan().ok().map(|plan| (slack, plan.bits_per_item))
     };
     let mut least = f64::INFINITY;
-    let mut curve: Curve = SLACKS
-        .into_iter()
-        .filter_map(|slack| asked(slack).builder().plan().ok().map(|plan| (slack, plan.bits_per_item)))
-        .collect();
+    let mut curve: Curve = SLACKS.into_iter().filter_map(plan_with).collect();
     // A plan for less slack is also a plan for more slack. So the curve never rises, and the planner's
     // tolerance of a few percent does not show.
     for (_, bits) in &mut curve {

@@ -1,0 +1,97 @@
+//! Checks that a stored filter keeps the promise that the flags describe.
+
+use std::path::Path;
+
+use lately::{Plan, Promise, Window};
+
+use crate::commands::human::{human_bytes, human_span};
+use crate::failure::Failure;
+
+/// Tolerates rounding in the digits that people write.
+const ROUNDING: f64 = 1.000_001;
+
+/// A setting that the stored filter does not keep.
+struct Difference {
+    setting: &'static str,
+    asked: String,
+    stored: String,
+}
+
+/// Fails if a stored filter does not keep this promise. A better rate, less slack or less memory than
+/// requested is accepted; another window or layout is not.
+pub(super) fn check(promise: &Promise, stored: &Plan, path: &Path) -> Result<(), Failure> {
+    let differences = [
+        window(promise, &stored.window),
+        layout(promise, stored),
+        rate(promise, stored),
+        slack(promise, stored),
+        memory(promise, stored),
+    ];
+    match differences.into_iter().flatten().next() {
+        None => Ok(()),
+        Some(Difference { setting, asked, stored }) => Err(Failure::Other(format!(
+            "{}: {setting} differs: {asked} was requested, but the state was saved with {stored}; \
+             request that, or name another --state file to start with an empty filter",
+            path.display()
+        ))),
+    }
+}
+
+fn window(promise: &Promise, stored: &Window) -> Option<Difference> {
+    let count = |inserts: u64| format!("--window {inserts}");
+    let within = |span| format!("--within {}", human_span(span));
+    let asked = promise.within.map_or_else(|| count(promise.window.unwrap_or(0)), within);
+    match (*stored, promise.within) {
+        (Window::Count { inserts }, _) => (promise.window != Some(inserts)).then(|| Difference {
+            setting: "the window",
+            asked,
+            stored: count(inserts),
+        }),
+        (Window::Time { span, .. }, None) => {
+            Some(Difference { setting: "the window", asked, stored: within(span) })
+        }
+        (Window::Time { span, .. }, Some(asked_span)) if span != asked_span => {
+            Some(Difference { setting: "the span", asked, stored: within(span) })
+        }
+        (Window::Time { capacity, .. }, Some(_)) => {
+            let asked = promise.capacity.filter(|&asked| asked != capacity)?;
+            let flag = |items: u64| format!("--capacity {items}");
+            Some(Difference { setting: "the capacity", asked: flag(asked), stored: flag(capacity) })
+        }
+        _ => Some(Difference {
+            setting: "the window",
+            asked: "a window".into(),
+            stored: "a kind that this version does not know".into(),
+        }),
+    }
+}
+
+fn layout(promise: &Promise, stored: &Plan) -> Option<Difference> {
+    let asked = promise.layout.filter(|&asked| asked != stored.layout())?;
+    let flag = |layout| format!("--layout {layout}");
+    Some(Difference { setting: "the layout", asked: flag(asked), stored: flag(stored.layout()) })
+}
+
+fn rate(promise: &Promise, stored: &Plan) -> Option<Difference> {
+    let found = stored.false_positive_rate;
+    let asked = promise.false_positive_rate.filter(|asked| found > asked * ROUNDING)?;
+    let (asked, stored) = (format!("--fp {asked:e}"), format!("--fp {found:.3e}"));
+    Some(Difference { setting: "the rate", asked, stored })
+}
+
+fn slack(promise: &Promise, stored: &Plan) -> Option<Difference> {
+    let found = stored.slack();
+    let asked = promise.max_slack.filter(|asked| found > asked * ROUNDING)?;
+    let (asked, stored) = (format!("--slack {asked}"), format!("--slack {found:.4}"));
+    Some(Difference { setting: "the slack", asked, stored })
+}
+
+fn memory(promise: &Promise, stored: &Plan) -> Option<Difference> {
+    let found = stored.memory_bytes;
+    let asked = promise.max_memory.filter(|&asked| found > asked)?;
+    let (asked, stored) = (
+        format!("--max-memory {asked} ({})", human_bytes(asked)),
+        format!("{found} bytes ({})", human_bytes(found)),
+    );
+    Some(Difference { setting: "the memory", asked, stored })
+}
