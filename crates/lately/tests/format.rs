@@ -183,9 +183,8 @@ fn shapes_print_as_the_documents_write_them() {
 
 #[test]
 fn several_values_are_their_netstrings() {
-    let netstrings = |values: &[&str]| -> String {
-        values.iter().map(|value| format!("{}:{value},", value.len())).collect()
-    };
+    let netstring = |value: &&str| format!("{}:{value},", value.len());
+    let netstrings = |values: &[&str]| values.iter().map(netstring).collect::<Vec<_>>().concat();
     let hash = |values: &[&str]| xxhash_rust::xxh3::xxh3_64(netstrings(values).as_bytes());
     let ours = HashFunction::default();
     assert_eq!(ours.hash_of(&("user-5", 17)), hash(&["user-5", "17"]));

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 #[derive(Clone, Debug)]
-enum Operation {
+enum Step {
     Insert(u64),
     CheckAndInsert(u64),
     CheckOrInsert(u64),
@@ -23,22 +23,22 @@ enum Operation {
     Clear,
 }
 
-fn operation() -> impl Strategy<Value = Operation> {
+fn step() -> impl Strategy<Value = Step> {
     let number = || 0..300_u64;
     // Some are longer than the prefetch distance, contain equal items, or have a shift inside.
     let numbers = || prop::collection::vec(0..300_u64, 0..90);
     prop_oneof![
-        6 => number().prop_map(Operation::Insert),
-        6 => number().prop_map(Operation::CheckAndInsert),
-        6 => number().prop_map(Operation::CheckOrInsert),
-        2 => numbers().prop_map(Operation::InsertBatch),
-        3 => numbers().prop_map(Operation::Batch),
-        3 => numbers().prop_map(Operation::BatchOfNew),
-        4 => (0..70_u64).prop_map(Operation::Advance),
-        1 => (0..5_000_u64).prop_map(Operation::Advance),
-        1 => (0..100_u64).prop_map(Operation::GoBack),
-        2 => Just(Operation::Restore),
-        1 => Just(Operation::Clear),
+        6 => number().prop_map(Step::Insert),
+        6 => number().prop_map(Step::CheckAndInsert),
+        6 => number().prop_map(Step::CheckOrInsert),
+        2 => numbers().prop_map(Step::InsertBatch),
+        3 => numbers().prop_map(Step::Batch),
+        3 => numbers().prop_map(Step::BatchOfNew),
+        4 => (0..70_u64).prop_map(Step::Advance),
+        1 => (0..5_000_u64).prop_map(Step::Advance),
+        1 => (0..100_u64).prop_map(Step::GoBack),
+        2 => Just(Step::Restore),
+        1 => Just(Step::Clear),
     ]
 }
 
@@ -87,15 +87,15 @@ impl Pair {
         Ok(())
     }
 
-    fn apply(&mut self, operation: &Operation) -> Result<(), TestCaseError> {
-        match operation {
-            Operation::Insert(number) => {
+    fn apply(&mut self, step: &Step) -> Result<(), TestCaseError> {
+        match step {
+            Step::Insert(number) => {
                 self.filter.insert(item(*number));
                 self.exact.insert(*number, self.now_ms);
             }
-            Operation::CheckAndInsert(number) => self.check_one(*number, true)?,
-            Operation::CheckOrInsert(number) => self.check_one(*number, false)?,
-            Operation::InsertBatch(numbers) => {
+            Step::CheckAndInsert(number) => self.check_one(*number, true)?,
+            Step::CheckOrInsert(number) => self.check_one(*number, false)?,
+            Step::InsertBatch(numbers) => {
                 let items: Vec<_> = numbers.iter().map(|&number| item(number)).collect();
                 let mut batched = self.filter.clone();
                 batched.insert_batch(&items);
@@ -109,8 +109,8 @@ impl Pair {
                 let one_by_one: Vec<_> = items.iter().map(|item| self.filter.contains(item)).collect();
                 prop_assert_eq!(seen, one_by_one, "a batch gives the same answers as single calls");
             }
-            Operation::Batch(numbers) | Operation::BatchOfNew(numbers) => {
-                let every_sighting = matches!(operation, Operation::Batch(_));
+            Step::Batch(numbers) | Step::BatchOfNew(numbers) => {
+                let every_sighting = matches!(step, Step::Batch(_));
                 let items: Vec<_> = numbers.iter().map(|&number| item(number)).collect();
                 let mut batched = self.filter.clone();
                 let mut seen = vec![false; items.len()];
@@ -129,12 +129,12 @@ impl Pair {
                 }
                 prop_assert!(batched == self.filter, "a batch leaves the same bits as single calls");
             }
-            Operation::Advance(millis) => {
+            Step::Advance(millis) => {
                 self.now_ms += millis;
                 self.filter.advance_to(self.now_ms);
             }
-            Operation::GoBack(millis) => self.filter.advance_to(self.now_ms.saturating_sub(*millis)),
-            Operation::Restore => {
+            Step::GoBack(millis) => self.filter.advance_to(self.now_ms.saturating_sub(*millis)),
+            Step::Restore => {
                 let restored = Filter::from_bytes(&self.filter.to_bytes());
                 let restored = restored.map_err(|error| TestCaseError::fail(error.to_string()))?;
                 prop_assert!(restored == self.filter);
@@ -143,7 +143,7 @@ impl Pair {
                     self.filter.set_instructions(Instructions::Portable);
                 }
             }
-            Operation::Clear => {
+            Step::Clear => {
                 self.filter.clear();
                 self.filter.advance_to(self.now_ms);
                 self.exact = ExactWindow::default();
@@ -199,11 +199,11 @@ impl Pair {
     }
 }
 
-fn run(filter: Filter, is_portable: bool, operations: &[Operation]) -> Result<(), TestCaseError> {
+fn run(filter: Filter, is_portable: bool, steps: &[Step]) -> Result<(), TestCaseError> {
     let mut pair = Pair::new(filter, is_portable);
     pair.filter.advance_to(0);
-    for operation in operations {
-        pair.apply(operation)?;
+    for step in steps {
+        pair.apply(step)?;
         pair.check()?;
     }
     Ok(())
@@ -222,9 +222,9 @@ proptest! {
         shape in shape(),
         window in 1..200_u64,
         is_portable in any::<bool>(),
-        operations in prop::collection::vec(operation(), 1..150),
+        steps in prop::collection::vec(step(), 1..150),
     ) {
-        run(with_shape(&shape).window(window).build().unwrap(), is_portable, &operations)?;
+        run(with_shape(&shape).window(window).build().unwrap(), is_portable, &steps)?;
     }
 
     #[test]
@@ -234,11 +234,11 @@ proptest! {
         capacity in 1..200_u64,
         keep_rate in any::<bool>(),
         is_portable in any::<bool>(),
-        operations in prop::collection::vec(operation(), 1..150),
+        steps in prop::collection::vec(step(), 1..150),
     ) {
         let overload = if keep_rate { Overload::KeepRate } else { Overload::KeepWindow };
         let window = with_shape(&shape).time_window(Duration::from_millis(span), capacity).overload(overload);
-        run(window.build().unwrap(), is_portable, &operations)?;
+        run(window.build().unwrap(), is_portable, &steps)?;
     }
 
     #[test]
@@ -246,7 +246,7 @@ proptest! {
         shape in shape(),
         span in 14..2_000_u64,
         is_timed in any::<bool>(),
-        operations in prop::collection::vec(operation(), 1..40),
+        steps in prop::collection::vec(step(), 1..40),
         later in prop::collection::vec(prop_oneof![0..100_u64, 0..3_000_u64, Just(1 << 40)], 1..4),
     ) {
         let builder = with_shape(&shape);
@@ -257,8 +257,8 @@ proptest! {
         };
         let mut pair = Pair::new(builder.build().unwrap(), false);
         pair.check_as_of(later[0])?;
-        for operation in &operations {
-            pair.apply(operation)?;
+        for step in &steps {
+            pair.apply(step)?;
         }
         for later_ms in later {
             pair.check_as_of(later_ms)?;

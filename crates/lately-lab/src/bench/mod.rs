@@ -16,22 +16,22 @@ use serde_json::{Value, json};
 /// One measured figure.
 struct Figure {
     name: String,
-    operation: &'static str,
+    task: &'static str,
     window: u64,
     ns: f64,
     memory_bytes: u64,
 }
 
-/// The operation that is timed in a round.
+/// What is timed in a round.
 #[derive(Clone, Copy, PartialEq)]
-enum Operation {
+enum Task {
     CheckAndInsertBatch,
     CheckAndInsertStringBatch,
     Miss,
     Hit,
 }
 
-impl Operation {
+impl Task {
     fn name(self) -> &'static str {
         match self {
             Self::CheckAndInsertBatch => "check_and_insert_batch",
@@ -53,15 +53,10 @@ pub(crate) fn run(is_quick: bool, is_json: bool, only: &str) {
         let mut contenders = contenders(window, only);
         contenders.iter_mut().for_each(|contender| check_answers(contender.as_mut(), window));
         // Strings come last: the queries before them need numbers as known keys.
-        let operations = [
-            Operation::CheckAndInsertBatch,
-            Operation::Miss,
-            Operation::Hit,
-            Operation::CheckAndInsertStringBatch,
-        ];
-        for operation in operations {
-            eprintln!("window {window}: {}", operation.name());
-            figures.extend(measure(&mut contenders, window, operation, rounds));
+        let tasks = [Task::CheckAndInsertBatch, Task::Miss, Task::Hit, Task::CheckAndInsertStringBatch];
+        for task in tasks {
+            eprintln!("window {window}: {}", task.name());
+            figures.extend(measure(&mut contenders, window, task, rounds));
         }
     }
     // Measurements that do not compare contenders.
@@ -114,12 +109,7 @@ fn warm_ups(window: u64) -> u64 {
     if window <= 1_000_000 { 12 } else { 4 }
 }
 
-fn measure(
-    contenders: &mut [Box<dyn Contender>],
-    window: u64,
-    operation: Operation,
-    rounds: usize,
-) -> Vec<Figure> {
+fn measure(contenders: &mut [Box<dyn Contender>], window: u64, task: Task, rounds: usize) -> Vec<Figure> {
     let mut times: Vec<Vec<f64>> = vec![Vec::new(); contenders.len()];
     let mut seen = vec![false; KEYS as usize];
     let turns = warm_ups(window) + 1;
@@ -127,8 +117,8 @@ fn measure(
         for (contender, times) in contenders.iter_mut().zip(&mut times) {
             let last = (round * turns..(round + 1) * turns).map(|turn| {
                 contender.make_room(KEYS);
-                let keys = keys_of(contender.as_ref(), operation, window, turn);
-                time_keys(contender.as_mut(), operation, &keys, &mut seen)
+                let keys = keys_of(contender.as_ref(), task, window, turn);
+                time_keys(contender.as_mut(), task, &keys, &mut seen)
             });
             times.extend(last.last());
         }
@@ -141,7 +131,7 @@ fn measure(
     named
         .map(|(contender, ns)| Figure {
             name: contender.name().into(),
-            operation: operation.name(),
+            task: task.name(),
             window,
             ns,
             memory_bytes: contender.memory_bytes(),
@@ -150,40 +140,38 @@ fn measure(
 }
 
 /// Returns the keys of a turn: known keys for hits, new keys otherwise.
-fn keys_of(contender: &dyn Contender, operation: Operation, window: u64, turn: u64) -> Vec<u64> {
+fn keys_of(contender: &dyn Contender, task: Task, window: u64, turn: u64) -> Vec<u64> {
     let first = contender.keys_inserted();
-    match operation {
-        Operation::Miss => (0..KEYS).map(|i| (1 << 50) + turn * KEYS + i).collect(),
+    match task {
+        Task::Miss => (0..KEYS).map(|i| (1 << 50) + turn * KEYS + i).collect(),
         // Known keys of all ages; the step is a prime.
-        Operation::Hit => {
-            (turn * KEYS..(turn + 1) * KEYS).map(|i| first - 1 - i * 7_919 % (window / 2)).collect()
-        }
+        Task::Hit => (turn * KEYS..(turn + 1) * KEYS).map(|i| first - 1 - i * 7_919 % (window / 2)).collect(),
         _ => (first..first + KEYS).collect(),
     }
 }
 
 /// Returns the nanoseconds per key.
-fn time_keys(contender: &mut dyn Contender, operation: Operation, keys: &[u64], seen: &mut [bool]) -> f64 {
-    let strings: Vec<[u8; 24]> = match operation {
-        Operation::CheckAndInsertStringBatch => keys.iter().map(|key| string_of(*key)).collect(),
+fn time_keys(contender: &mut dyn Contender, task: Task, keys: &[u64], seen: &mut [bool]) -> f64 {
+    let strings: Vec<[u8; 24]> = match task {
+        Task::CheckAndInsertStringBatch => keys.iter().map(|key| string_of(*key)).collect(),
         _ => Vec::new(),
     };
     let start = Instant::now();
-    let reported = match operation {
-        Operation::CheckAndInsertBatch => {
+    let reported = match task {
+        Task::CheckAndInsertBatch => {
             contender.check_and_insert_batch(keys, seen);
             None
         }
-        Operation::CheckAndInsertStringBatch => {
+        Task::CheckAndInsertStringBatch => {
             contender.check_and_insert_strings(&strings, seen);
             None
         }
-        Operation::Miss | Operation::Hit => Some(contender.count_contained(keys)),
+        Task::Miss | Task::Hit => Some(contender.count_contained(keys)),
     };
     let ns = start.elapsed().as_nanos() as f64 / keys.len() as f64;
     let reported = reported.unwrap_or_else(|| seen.iter().filter(|&&seen| seen).count());
-    let is_right = match operation {
-        Operation::Hit => reported == keys.len(),
+    let is_right = match task {
+        Task::Hit => reported == keys.len(),
         // 50 are promised.
         _ => reported < 200,
     };
@@ -204,13 +192,13 @@ fn string_of(key: u64) -> [u8; 24] {
 
 /// Returns a figure with the time of each peer relative to it.
 fn as_json(figure: &Figure, all: &[Figure]) -> Value {
-    let peers = all.iter().filter(|peer| {
-        (peer.operation, peer.window) == (figure.operation, figure.window) && peer.name != figure.name
-    });
+    let peers = all
+        .iter()
+        .filter(|peer| (peer.task, peer.window) == (figure.task, figure.window) && peer.name != figure.name);
     let ratios: BTreeMap<&str, f64> = peers.map(|peer| (peer.name.as_str(), peer.ns / figure.ns)).collect();
     json!({
         "name": figure.name,
-        "operation": figure.operation,
+        "operation": figure.task,
         "window": figure.window,
         "ns": figure.ns,
         "memory_bytes": figure.memory_bytes,
@@ -221,15 +209,15 @@ fn as_json(figure: &Figure, all: &[Figure]) -> Value {
 fn print_table(figures: &[Figure]) {
     let mut group = ("", 0);
     for figure in figures {
-        if group != (figure.operation, figure.window) {
-            group = (figure.operation, figure.window);
+        if group != (figure.task, figure.window) {
+            group = (figure.task, figure.window);
             println!(
                 "\n{}, window {}: ns per key, and relative to rows of 64 bytes",
-                figure.operation, figure.window
+                figure.task, figure.window
             );
         }
         let is_reference =
-            |peer: &&Figure| (peer.operation, peer.window) == group && peer.name == contenders::REFERENCE;
+            |peer: &&Figure| (peer.task, peer.window) == group && peer.name == contenders::REFERENCE;
         let reference = figures.iter().find(is_reference).map_or(f64::NAN, |reference| reference.ns);
         println!("  {:<28} {:>8.1}  {:>6.2}x", figure.name, figure.ns, figure.ns / reference);
     }
