@@ -60,12 +60,14 @@ impl fmt::Debug for HashFunction {
 impl HashFunction {
     /// Returns the 64-bit hash of an item.
     #[inline]
+    #[must_use]
     pub fn hash_of<T: Item + ?Sized>(&self, item: &T) -> u64 {
         item.with_bytes(|bytes| self.hash(bytes))
     }
 
     /// Returns the 64-bit hash of an item's bytes.
     #[inline]
+    #[must_use]
     pub fn hash(&self, bytes: &[u8]) -> u64 {
         match self {
             // Without a seed it uses constants where the seeded form computes; it is short enough to be

@@ -56,6 +56,7 @@ pub enum Segment {
 
 impl Segment {
     /// Returns the layout this segment belongs to.
+    #[must_use]
     pub fn layout(&self) -> Layout {
         match self {
             Self::Slices { .. } => Layout::Slices,
@@ -132,6 +133,7 @@ impl Shape {
     }
 
     /// Returns k + l.
+    #[must_use]
     pub fn segments(&self) -> u32 {
         self.required_matches + self.window_generations
     }

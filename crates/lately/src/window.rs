@@ -30,6 +30,7 @@ pub enum Window {
 
 impl Window {
     /// Returns the number of items to make room for: the window itself, or the capacity of a span.
+    #[must_use]
     pub fn items(&self) -> u64 {
         match *self {
             Self::Count { inserts } => inserts,

@@ -22,11 +22,13 @@ impl Filter {
     /// assert_eq!(seen.age_of("never"), None);
     /// # Ok::<(), lately::ConfigError>(())
     /// ```
+    #[must_use]
     pub fn age_of<T: Item>(&self, item: T) -> Option<AgeRange> {
         self.age_of_hash(self.hash_of(item))
     }
 
     /// The same as [`age_of`](Self::age_of), for a hash computed by the caller.
+    #[must_use]
     pub fn age_of_hash(&self, hash: u64) -> Option<AgeRange> {
         let contents = self.memory.contents();
         let (newest, oldest) = newest_run(&self.ring, |age| contents.matches(hash, &self.ring, age))?;

@@ -40,6 +40,7 @@ impl Filter {
     /// # Ok::<(), lately::ConfigError>(())
     /// ```
     #[inline]
+    #[must_use]
     pub fn as_of(&self, now_ms: u64) -> AsOf<'_> {
         let shifts = self.ageing.shifts_until(now_ms, &self.ring);
         AsOf { filter: self, now_ms: Some(now_ms), shifts }
@@ -56,12 +57,14 @@ impl Matches for AsOf<'_> {
 impl AsOf<'_> {
     /// See [`Filter::contains`].
     #[inline]
+    #[must_use]
     pub fn contains<T: Item>(&self, item: T) -> bool {
         self.contains_hash(self.filter.hash_of(item))
     }
 
     /// See [`Filter::contains_hash`].
     #[inline]
+    #[must_use]
     pub fn contains_hash(&self, hash: u64) -> bool {
         if self.shifts == 0 {
             return self.filter.contains_hash(hash);
@@ -82,11 +85,13 @@ impl AsOf<'_> {
     }
 
     /// See [`Filter::age_of`].
+    #[must_use]
     pub fn age_of<T: Item>(&self, item: T) -> Option<AgeRange> {
         self.age_of_hash(self.filter.hash_of(item))
     }
 
     /// See [`Filter::age_of_hash`].
+    #[must_use]
     pub fn age_of_hash(&self, hash: u64) -> Option<AgeRange> {
         let ring = &self.filter.ring;
         let (newest, oldest) = newest_run(ring, |age| self.matches_at(hash, ring, age))?;

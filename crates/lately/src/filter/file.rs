@@ -114,6 +114,7 @@ impl PendingSave {
     /// Returns the path of the file that a save to this path replaces or creates; a canonical path, if the
     /// directory exists. A symbolic link stays a link: the target is the file it leads to, even if that file
     /// does not exist yet.
+    #[must_use]
     pub fn target_of(path: impl AsRef<Path>) -> PathBuf {
         /// Linux follows at most this many.
         const MOST_LINKS: usize = 40;

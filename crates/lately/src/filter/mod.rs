@@ -104,16 +104,19 @@ impl Filter {
     }
 
     /// Returns the filter's shape and the predictions of the exact model. Computes them at each call.
+    #[must_use]
     pub fn plan(&self) -> Plan {
         Plan::of(&self.dimensions)
     }
 
     /// Returns the hash function of this filter.
+    #[must_use]
     pub fn hash_function(&self) -> HashFunction {
         self.hash_function
     }
 
     /// Returns the instructions that this filter computes with: by default the fastest of the machine.
+    #[must_use]
     pub fn instructions(&self) -> Instructions {
         self.kernels.instructions()
     }
@@ -142,11 +145,13 @@ impl Filter {
     }
 
     /// Returns the requested window.
+    #[must_use]
     pub fn window(&self) -> Window {
         self.dimensions.window
     }
 
     /// Returns the number of bytes on the heap; fixed since construction.
+    #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         self.dimensions.memory_bytes
     }

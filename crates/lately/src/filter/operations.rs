@@ -1,7 +1,7 @@
 //! The filter's operations on items, on hashes, and on batches of either.
 //!
 //! A batch gives the same answers and leaves the filter in the same state as the same calls one by one, in
-//! order. It is faster: it fetches the memory of later items while it handles earlier ones.
+//! order. Mostly it is faster: it fetches the memory of later items while it handles earlier ones.
 
 use super::Filter;
 #[cfg(feature = "std")]
@@ -54,10 +54,10 @@ macro_rules! operations {
 
             /// The same as [`insert`](Self::insert), for a hash computed by the caller.
             ///
-            /// The hash must be *mixed*: every one of its 64 bits must depend on all of the item. The filter uses
-            /// its bits as they are. Counters, addresses, and the hashers of integer maps that return the integer
-            /// itself would put many items into the same place, and the false positive rate would not hold.
-            /// [`hash_of`](Self::hash_of) gives such a hash.
+            /// The hash must be *mixed*: every one of its 64 bits must depend on all of the item, because the
+            /// filter uses its bits as they are. A counter, an address, or the result of a hasher that returns an
+            /// integer itself is not mixed: many items would share a place, and the false positive rate would not
+            /// hold. [`hash_of`](Self::hash_of) returns a mixed hash.
             #[inline]
             pub fn insert_hash($($write)+ $self, hash: u64) {
                 $self.apply(Insert, hash);

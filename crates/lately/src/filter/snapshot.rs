@@ -44,6 +44,7 @@ impl Filter {
     /// assert!(restored == filter && restored.contains("kept"));
     /// # Ok::<(), lately::ConfigError>(())
     /// ```
+    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(snapshot_bytes(self.ageing.starts.len(), self.words().len()));
         let written: Result<(), Infallible> = self.write_snapshot(|piece| {
@@ -55,6 +56,7 @@ impl Filter {
     }
 
     /// Returns the length of the snapshot, in bytes.
+    #[must_use]
     pub fn snapshot_len(&self) -> u64 {
         snapshot_bytes(self.ageing.starts.len(), self.words().len()) as u64
     }
@@ -103,6 +105,7 @@ impl Filter {
     /// assert!(Filter::from_blueprint(&blueprint).expect("just written") == filter);
     /// # Ok::<(), lately::ConfigError>(())
     /// ```
+    #[must_use]
     pub fn blueprint(&self) -> Vec<u8> {
         with_checksum(head(&self.dimensions, self.hash_function, &self.ring, &self.ageing))
     }
@@ -131,6 +134,7 @@ impl Filter {
     }
 
     /// Returns the memory of the segments, word by word as in a snapshot.
+    #[must_use]
     pub fn words(&self) -> &[u64] {
         self.memory.contents().words()
     }
@@ -214,6 +218,7 @@ impl Filter {
 impl Plan {
     /// Returns the [`blueprint`](Filter::blueprint) of a new filter of this plan, without building it.
     /// [`Filter::from_blueprint`] builds it without planning again.
+    #[must_use]
     pub fn blueprint(&self, hash_function: HashFunction) -> Vec<u8> {
         let Self { window, shape, items_per_generation, cells, memory_bytes, .. } = *self;
         let dimensions = Dimensions { window, shape, items_per_generation, cells, memory_bytes };

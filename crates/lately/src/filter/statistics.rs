@@ -57,12 +57,14 @@ pub struct Counters {
 
 impl Filter {
     /// Returns counters, and estimates from the filter's bits. Reads all of its memory.
+    #[must_use]
     pub fn statistics(&self) -> Statistics {
         AsOf { filter: self, now_ms: None, shifts: 0 }.statistics()
     }
 
     /// Returns the filter's counters. Unlike [`statistics`](Self::statistics), this does not read the
     /// segments.
+    #[must_use]
     pub fn counters(&self) -> Counters {
         Counters::of(&self.ring, &self.ageing)
     }
@@ -77,6 +79,7 @@ impl Counters {
 
 impl AsOf<'_> {
     /// See [`Filter::statistics`]. Reads all of the filter's memory.
+    #[must_use]
     pub fn statistics(&self) -> Statistics {
         self.statistics_from(Sample::ALL)
     }
@@ -85,12 +88,14 @@ impl AsOf<'_> {
     /// the filter's memory: for large filters whose callers cannot wait. A smaller sample gives a rougher
     /// estimate. If too few items were inserted for the sample to contain some of them, the number of inserts
     /// serves as the number of distinct items.
+    #[must_use]
     pub fn estimate(&self, bytes: u64) -> Statistics {
         self.statistics_from(self.sample(bytes))
     }
 
     /// Returns only [`Statistics::estimated_distinct_items`], from a sample of about `bytes` bytes of the
     /// filter's memory.
+    #[must_use]
     pub fn estimate_distinct_items(&self, bytes: u64) -> f64 {
         let (ring, ageing) = self.aged();
         self.distinct_items(&ring, &ageing, self.sample(bytes))

@@ -56,12 +56,14 @@ impl Filter {
     /// earlier times do not change any answer, so a batch of items that all have earlier times needs only one
     /// call, before the first item. Returns `None` for count windows, while the clock is unset, and if the
     /// clock cannot reach another shift.
+    #[must_use]
     pub fn next_shift_ms(&self) -> Option<u64> {
         self.ageing.next_generation_ms(&self.ring)
     }
 
     /// Returns the latest time passed to a time window. `None` for count windows and while the clock is
     /// unset.
+    #[must_use]
     pub fn latest_ms(&self) -> Option<u64> {
         self.ageing.latest_ms
     }
@@ -71,6 +73,7 @@ impl Filter {
     /// For a count window this is l * g: the requested window, rounded up to whole generations. For a time
     /// window it is the number of inserts that the generations now in the window received; see
     /// [`guaranteed_span`](Self::guaranteed_span).
+    #[must_use]
     pub fn guaranteed_window(&self) -> u64 {
         self.ageing.guaranteed_window(&self.ring)
     }
@@ -80,6 +83,7 @@ impl Filter {
     ///
     /// This is the requested span, unless [`Overload::KeepRate`](crate::Overload::KeepRate) has recently
     /// shortened it.
+    #[must_use]
     pub fn guaranteed_span(&self) -> Option<Duration> {
         self.ageing.guaranteed_span(&self.ring)
     }

@@ -69,6 +69,7 @@ impl CompositeKey {
 
     /// Returns the bytes of the key, which are the item.
     #[inline]
+    #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         if self.long.is_empty() { &self.short[..self.len] } else { &self.long }
     }

@@ -79,17 +79,20 @@ impl Plan {
     }
 
     /// Returns the layout of the segments.
+    #[must_use]
     pub fn layout(&self) -> Layout {
         self.shape.segment.layout()
     }
 
     /// Returns the predicted slack at its peak: the field [`npws`](Self::npws), by the name that
     /// [`max_slack`](crate::Builder::max_slack) uses.
+    #[must_use]
     pub fn slack(&self) -> f64 {
         self.npws
     }
 
     /// Returns w = l * g: the items of the window, rounded up to whole generations.
+    #[must_use]
     pub fn guaranteed_items(&self) -> u64 {
         self.items_per_generation * u64::from(self.shape.window_generations)
     }

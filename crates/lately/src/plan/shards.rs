@@ -24,6 +24,7 @@ const OVERFLOW: f64 = 1e-12;
 /// ```
 ///
 /// A `window` above [`MAX_WINDOW`] counts as `MAX_WINDOW`, and 0 `shards` count as 1.
+#[must_use]
 pub fn shard_window(window: u64, shards: u32) -> u64 {
     let window = window.min(MAX_WINDOW);
     if window == 0 || shards <= 1 {

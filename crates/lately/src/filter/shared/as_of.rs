@@ -13,6 +13,7 @@ use crate::ring::{Age, Ring};
 
 impl SharedFilter {
     /// See [`Filter::as_of`](crate::Filter::as_of). Each query of the view waits for a shift in progress.
+    #[must_use]
     pub fn as_of(&self, now_ms: u64) -> AsOf<'_, SharedFilter> {
         AsOf { filter: self, now_ms: Some(now_ms), shifts: 0 }
     }

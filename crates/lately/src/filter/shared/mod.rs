@@ -91,12 +91,14 @@ impl TryFrom<Filter> for SharedFilter {
 
 impl SharedFilter {
     /// See [`Filter::age_of`].
+    #[must_use]
     pub fn age_of<T: Item>(&self, item: T) -> Option<AgeRange> {
         self.age_of_hash(self.hash_of(item))
     }
 
     /// See [`Filter::age_of_hash`]. Waits for a shift in progress. For an item inserted during a shift, the
     /// range may be too young by the number of inserts that were in progress.
+    #[must_use]
     pub fn age_of_hash(&self, hash: u64) -> Option<AgeRange> {
         let ages = self.progress.ages();
         let (newest, oldest) = whichever!(SharedMemory: &self.memory, layout => {
@@ -113,11 +115,13 @@ impl SharedFilter {
     }
 
     /// See [`Filter::latest_ms`].
+    #[must_use]
     pub fn latest_ms(&self) -> Option<u64> {
         self.progress.ages().ageing.latest_ms
     }
 
     /// See [`Filter::next_shift_ms`].
+    #[must_use]
     pub fn next_shift_ms(&self) -> Option<u64> {
         let ages = self.progress.ages();
         ages.ageing.next_generation_ms(&ages.ring)
@@ -139,12 +143,14 @@ impl SharedFilter {
     }
 
     /// See [`Filter::guaranteed_window`].
+    #[must_use]
     pub fn guaranteed_window(&self) -> u64 {
         let ages = self.progress.ages();
         ages.ageing.guaranteed_window(&ages.ring)
     }
 
     /// See [`Filter::guaranteed_span`].
+    #[must_use]
     pub fn guaranteed_span(&self) -> Option<Duration> {
         let ages = self.progress.ages();
         ages.ageing.guaranteed_span(&ages.ring)
@@ -152,38 +158,45 @@ impl SharedFilter {
 
     /// See [`Filter::plan`]. A shared filter has the memory of a [`Filter`] plus tables of less than 69
     /// kilobytes.
+    #[must_use]
     pub fn plan(&self) -> Plan {
         Plan::of(&self.dimensions)
     }
 
     /// See [`Filter::window`].
+    #[must_use]
     pub fn window(&self) -> Window {
         self.dimensions.window
     }
 
     /// See [`Filter::memory_bytes`]. Does not include the tables of a shared filter, less than 69 kilobytes.
+    #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         self.dimensions.memory_bytes
     }
 
     /// See [`Filter::counters`].
+    #[must_use]
     pub fn counters(&self) -> Counters {
         let ages = self.progress.ages();
         Counters::of(&ages.ring, &ages.ageing)
     }
 
     /// See [`Filter::instructions`].
+    #[must_use]
     pub fn instructions(&self) -> Instructions {
         self.kernels.instructions()
     }
 
     /// See [`Filter::hash_function`].
+    #[must_use]
     pub fn hash_function(&self) -> HashFunction {
         self.hash_function
     }
 
     /// See [`Filter::statistics`]; works on a copy. `memory_bytes` is that of a [`Filter`]: it does not
     /// include the tables of a shared filter, less than 69 kilobytes.
+    #[must_use]
     pub fn statistics(&self) -> Statistics {
         self.to_filter().statistics()
     }
@@ -194,6 +207,7 @@ impl SharedFilter {
     /// # Panics
     /// If the memory for the copy cannot be allocated. [`statistics`](Self::statistics) and
     /// [`to_bytes`](Self::to_bytes) panic for the same reason.
+    #[must_use]
     pub fn to_filter(&self) -> Filter {
         self.try_to_filter().unwrap_or_else(|refused| panic!("{refused}"))
     }
@@ -228,6 +242,7 @@ impl SharedFilter {
     }
 
     /// See [`Filter::to_bytes`]; works on a copy.
+    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.to_filter().to_bytes()
     }
