@@ -48,7 +48,11 @@ impl<'a, T: AsRef<[u8]>> Arguments<'a, T> {
     }
 
     /// Reads the next argument as one of the given keywords.
-    pub(crate) fn one_of<V: Copy>(&mut self, name: &str, keywords: &[(&str, V)]) -> Result<V, Failure> {
+    pub(crate) fn one_of<'k, V>(
+        &mut self,
+        name: &str,
+        keywords: impl IntoIterator<Item = (&'k str, V)> + Clone,
+    ) -> Result<V, Failure> {
         one_of(name, self.value_of(name)?.as_ref(), keywords)
     }
 }
@@ -77,10 +81,16 @@ pub(crate) fn real(name: &str, text: &[u8]) -> Result<f64, Failure> {
 }
 
 /// Ignores upper and lower case.
-pub(crate) fn one_of<V: Copy>(name: &str, text: &[u8], keywords: &[(&str, V)]) -> Result<V, Failure> {
-    let found = keywords.iter().find(|(keyword, _)| text.eq_ignore_ascii_case(keyword.as_bytes()));
-    found.map(|(_, value)| *value).ok_or_else(|| {
-        let keywords: Vec<&str> = keywords.iter().map(|(keyword, _)| *keyword).collect();
+fn one_of<'k, V>(
+    name: &str,
+    text: &[u8],
+    keywords: impl IntoIterator<Item = (&'k str, V)> + Clone,
+) -> Result<V, Failure> {
+    let mut pairs = keywords.clone().into_iter();
+    let found = pairs.find(|(keyword, _)| text.eq_ignore_ascii_case(keyword.as_bytes()));
+    found.map(|(_, value)| value).ok_or_else(|| {
+        let keywords: Vec<String> =
+            keywords.into_iter().map(|(keyword, _)| keyword.to_ascii_uppercase()).collect();
         Failure::new(format!("{name} is '{}', but must be one of {}", shown(text), keywords.join(", ")))
     })
 }
@@ -139,10 +149,10 @@ mod tests {
 
     #[test]
     fn keywords_are_found_in_any_case() {
-        let keywords = [("RATE", 1), ("WINDOW", 2)];
-        assert_eq!(one_of("OVERLOAD", b"window", &keywords), Ok(2));
+        let keywords = [("RATE", 1), ("window", 2)];
+        assert_eq!(one_of("OVERLOAD", b"Window", keywords), Ok(2));
         assert_eq!(
-            message(one_of("OVERLOAD", b"both", &keywords)),
+            message(one_of("OVERLOAD", b"both", keywords)),
             "ERR OVERLOAD is 'both', but must be one of RATE, WINDOW"
         );
     }

@@ -1,18 +1,19 @@
 //! The module's configs. All can be changed while the server runs.
 
-use lately::{Layout, MAX_WINDOW};
+use std::ffi::CStr;
+
+use lately::{Layout, MAX_WINDOW, Promise};
 
 use crate::arguments;
 use crate::planning;
-use crate::promise::Promise;
 use crate::server::{Configs, EnumConfig, Failure, IntegerConfig, Module, NotRegistered, RealConfig};
 
 static DEFAULT_WINDOW: IntegerConfig =
     IntegerConfig::new(c"default-window", 100_000, 1, MAX_WINDOW.cast_signed());
 static DEFAULT_ERROR_RATE: RealConfig = RealConfig::new(c"default-error-rate", c"0.001", 0.001, parse_rate);
 static DEFAULT_SLACK: RealConfig = RealConfig::new(c"default-slack", c"auto", AUTO, parse_slack);
-static DEFAULT_LAYOUT: EnumConfig =
-    EnumConfig::new(c"default-layout", &[c"auto", c"slices", c"blocks", c"rows"]);
+static DEFAULT_LAYOUT: EnumConfig = EnumConfig::new(c"default-layout", LAYOUTS_AND_AUTO);
+const LAYOUTS_AND_AUTO: &[&CStr] = &[c"auto", c"slices", c"blocks", c"rows"];
 /// The default is the server's default limit for one reply or one argument.
 static MAX_BYTES_PER_KEY: IntegerConfig =
     IntegerConfig::new(c"max-bytes-per-key", 512 << 20, 1024, i64::MAX).in_bytes();
@@ -40,18 +41,18 @@ impl Configs for Defaults {
 
 /// Returns the promise of filters that are created without options.
 pub(crate) fn default_promise() -> Promise {
-    let layouts = [None, Some(Layout::Slices), Some(Layout::Blocks), Some(Layout::Rows)];
-    Promise {
-        error_rate: DEFAULT_ERROR_RATE.get(),
-        window: DEFAULT_WINDOW.get(),
-        span_ms: None,
-        overload: None,
-        // `None` for `auto`: the planner's own target applies.
-        slack: Some(DEFAULT_SLACK.get()).filter(|slack| slack.is_finite()),
-        // `None` for `auto`: the planner chooses.
-        layout: layouts.get(DEFAULT_LAYOUT.get()).copied().flatten(),
-        shape: None,
-    }
+    let mut promise = Promise::default();
+    promise.false_positive_rate = Some(DEFAULT_ERROR_RATE.get());
+    promise.window = Some(DEFAULT_WINDOW.get());
+    // `None` for `auto`: the planner's own target applies.
+    promise.max_slack = Some(DEFAULT_SLACK.get()).filter(|slack| slack.is_finite());
+    promise.layout = layout_named(DEFAULT_LAYOUT.get());
+    promise
+}
+
+/// Returns `None` for `auto`: the planner chooses.
+fn layout_named(keyword: &CStr) -> Option<Layout> {
+    keyword.to_str().ok()?.parse().ok()
 }
 
 /// Fails if a key may not take this many bytes.
@@ -89,6 +90,13 @@ fn parse_slack(text: &[u8]) -> Result<f64, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_layout_can_be_the_default_and_auto_is_none_of_them() {
+        let layouts: Vec<_> = LAYOUTS_AND_AUTO.iter().map(|keyword| layout_named(keyword)).collect();
+        let expected: Vec<_> = [None].into_iter().chain(Layout::ALL.iter().copied().map(Some)).collect();
+        assert_eq!(layouts, expected);
+    }
 
     #[test]
     fn rates_and_slacks_out_of_range_are_refused() {

@@ -9,7 +9,7 @@
 //! planning                        where a promise becomes a plan
 //! data_type  info_section         how a key is saved, loaded and rewritten; the section of INFO
 //! replication                     what replicas and the append-only file receive
-//! arguments  promise  value       a command's arguments; what a user asks for; what a key holds
+//! arguments  value                a command's arguments; what a key holds
 //! server                          a safe interface to the server
 //! allocator  raw                  the server's memory; declarations of its C interface
 //! ```
@@ -23,7 +23,6 @@ mod configs;
 mod data_type;
 mod info_section;
 mod planning;
-mod promise;
 mod raw;
 mod replication;
 mod server;

@@ -44,6 +44,26 @@ def test_server_and_command_line_make_the_same_bytes_from_the_same_stream(server
     assert client.execute_command("APBF.SNAPSHOT", "f") == state.read_bytes()
 
 
+def test_several_values_are_the_same_item_on_the_command_line_and_in_the_server(server, tmp_path):
+    client, state = server.client, tmp_path / "visits.lately"
+    dedup = ("dedup", "--window", 1000, "--fp", "1e-6", "--csv", "--column", "user,page", "--state", state)
+    lately(*dedup, stdin="page,user\n17,user-5\n,Zoë\n")
+    client.execute_command("APBF.LOAD", "f", state.read_bytes())
+    assert client.execute_command("APBF.MEXISTS", "f", "6:user-5,2:17,", "4:Zoë,0:,") == [1, 1]
+    assert client.execute_command("APBF.MEXISTS", "f", "2:17,6:user-5,", "user-5,17", "user-5", 17) == [0] * 4
+    client.execute_command("APBF.ADD", "f", "6:user-6,2:18,")
+    state.write_bytes(client.execute_command("APBF.SNAPSHOT", "f"))
+    assert lately(*dedup, stdin="user,page\nuser-6,18\nuser-6,19\n") == "user,page\nuser-6,19\n"
+
+
+def test_one_value_is_its_own_bytes_and_an_integer_its_decimal_text(server, tmp_path):
+    client, state = server.client, tmp_path / "pages.lately"
+    lately("dedup", "--window", 1000, "--fp", "1e-6", "--csv", "--column", "page", "--state", state,
+           stdin="user,page\nuser-5,17\n")
+    client.execute_command("APBF.LOAD", "f", state.read_bytes())
+    assert client.execute_command("APBF.MEXISTS", "f", 17, "17", "2:17,") == [1, 1, 0]
+
+
 def test_a_time_window_of_the_server_can_be_used_on_the_command_line(server, tmp_path):
     client, state = server.client, tmp_path / "time.lately"
     client.execute_command("APBF.RESERVE", "f", 1e-6, 500, "SPAN", 3_600_000)

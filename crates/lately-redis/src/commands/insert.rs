@@ -59,10 +59,13 @@ impl<'a> InsertArguments<'a> {
         while let Some(keyword) = arguments.next() {
             let keyword = keyword.as_ref();
             match keyword.to_ascii_uppercase().as_slice() {
-                b"ERROR" => set_once("ERROR", &mut read.options.error_rate, arguments.real("ERROR")?)?,
+                b"ERROR" => {
+                    let rate = arguments.real("ERROR")?;
+                    set_once("ERROR", &mut read.options.given.false_positive_rate, rate)?;
+                }
                 b"WINDOW" => {
                     let window = arguments.integer("WINDOW", 1..=MAX_WINDOW)?;
-                    set_once("WINDOW", &mut read.options.window, window)?;
+                    set_once("WINDOW", &mut read.options.given.window, window)?;
                 }
                 b"NX" => read.refresh = Refresh::First,
                 b"NOCREATE" => read.may_create = false,

@@ -82,7 +82,7 @@ impl Command for Apply {
         let (name, rest) = call.key_and_rest()?;
         let mut arguments = Arguments::new(rest);
         let now_ms = arguments.integer("now-ms", 0..=i64::MAX.cast_unsigned())?;
-        let refresh = arguments.one_of("refresh", &Refresh::KEYWORDS)?;
+        let refresh = arguments.one_of("refresh", Refresh::KEYWORDS)?;
         let items = arguments.rest();
         let mut key = call.open_to_write::<Value>(name);
         let value = key.value()?.ok_or_else(no_such_key)?;

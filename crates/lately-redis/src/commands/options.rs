@@ -1,12 +1,12 @@
 //! The options of a new filter: how RESERVE, PLAN and INSERT read them, and how `COMMAND DOCS` shows them.
 
 use std::ffi::CStr;
+use std::time::Duration;
 
-use lately::{Filter, HashFunction, Layout, MAX_WINDOW, Overload, Plan};
+use lately::{ConfigError, Filter, HashFunction, Layout, MAX_WINDOW, Overload, Plan, Promise};
 
 use crate::arguments::{Arguments, shown};
 use crate::configs;
-use crate::promise::Promise;
 use crate::server::{Failure, Parameter};
 use crate::value::Value;
 
@@ -60,24 +60,17 @@ pub(super) const RATE_WINDOW_AND_OPTIONS: [Parameter; 7] = [
 /// The options that were given; the configs supply the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Options {
-    pub(super) error_rate: Option<f64>,
-    pub(super) window: Option<u64>,
-    span_ms: Option<u64>,
-    overload: Option<Overload>,
-    slack: Option<f64>,
-    layout: Option<Layout>,
-    shape: Option<(u32, u32)>,
+    /// `window` is the argument of this name, also with SPAN.
+    pub(super) given: Promise,
     seed: Option<u64>,
 }
 
 impl Options {
     /// Reads the arguments that RESERVE and PLAN share.
     pub(super) fn read<T: AsRef<[u8]>>(arguments: &mut Arguments<'_, T>) -> Result<Self, Failure> {
-        let mut options = Self {
-            error_rate: Some(arguments.real("error_rate")?),
-            window: Some(arguments.integer("window", 1..=MAX_WINDOW)?),
-            ..Self::default()
-        };
+        let mut options = Self::default();
+        options.given.false_positive_rate = Some(arguments.real("error_rate")?);
+        options.given.window = Some(arguments.integer("window", 1..=MAX_WINDOW)?);
         while let Some(keyword) = arguments.next() {
             if !options.read_option(keyword.as_ref(), arguments)? {
                 let keyword = shown(keyword.as_ref());
@@ -95,21 +88,25 @@ impl Options {
         keyword: &[u8],
         arguments: &mut Arguments<'_, T>,
     ) -> Result<bool, Failure> {
+        let given = &mut self.given;
         match keyword.to_ascii_uppercase().as_slice() {
-            b"SPAN" => set_once("SPAN", &mut self.span_ms, arguments.integer("SPAN", 1..=u64::MAX)?)?,
-            b"OVERLOAD" => {
-                let keywords = [("RATE", Overload::KeepRate), ("WINDOW", Overload::KeepWindow)];
-                set_once("OVERLOAD", &mut self.overload, arguments.one_of("OVERLOAD", &keywords)?)?;
+            b"SPAN" => {
+                let span = Duration::from_millis(arguments.integer("SPAN", 1..=u64::MAX)?);
+                set_once("SPAN", &mut given.within, span)?;
             }
-            b"SLACK" => set_once("SLACK", &mut self.slack, arguments.real("SLACK")?)?,
+            b"OVERLOAD" => {
+                let policies = [Overload::KeepRate, Overload::KeepWindow];
+                let keywords = policies.map(|policy| (overload_word(policy), policy));
+                set_once("OVERLOAD", &mut given.overload, arguments.one_of("OVERLOAD", keywords)?)?;
+            }
+            b"SLACK" => set_once("SLACK", &mut given.max_slack, arguments.real("SLACK")?)?,
             b"LAYOUT" => {
-                let keywords =
-                    [("SLICES", Layout::Slices), ("BLOCKS", Layout::Blocks), ("ROWS", Layout::Rows)];
-                set_once("LAYOUT", &mut self.layout, arguments.one_of("LAYOUT", &keywords)?)?;
+                let keywords = Layout::ALL.iter().map(|layout| (layout.name(), *layout));
+                set_once("LAYOUT", &mut given.layout, arguments.one_of("LAYOUT", keywords)?)?;
             }
             b"SHAPE" => {
                 let k = arguments.integer("SHAPE's k", 1..=u32::MAX)?;
-                set_once("SHAPE", &mut self.shape, (k, arguments.integer("SHAPE's l", 1..=u32::MAX)?))?;
+                set_once("SHAPE", &mut given.shape, (k, arguments.integer("SHAPE's l", 1..=u32::MAX)?))?;
             }
             b"SEED" => set_once("SEED", &mut self.seed, arguments.integer("SEED", 0..=u64::MAX)?)?,
             _ => return Ok(false),
@@ -117,22 +114,28 @@ impl Options {
         Ok(true)
     }
 
-    /// Returns the promise; the configs supply the options that were not given.
+    /// Returns the promise; the configs supply the options that were not given. Fails if a value is out of
+    /// range, or if the options do not go together.
     pub(super) fn promise(&self) -> Result<Promise, Failure> {
-        if self.overload.is_some() && self.span_ms.is_none() {
-            return Err(Failure::new("OVERLOAD needs SPAN: only a time window can be overloaded"));
-        }
         let default = configs::default_promise();
-        Ok(Promise {
-            error_rate: self.error_rate.unwrap_or(default.error_rate),
-            window: self.window.unwrap_or(default.window),
-            span_ms: self.span_ms,
-            overload: self.overload,
-            // A given shape determines slack and layout, so their defaults do not apply.
-            slack: self.slack.or(default.slack.filter(|_| self.shape.is_none())),
-            layout: self.layout.or(default.layout.filter(|_| self.shape.is_none())),
-            shape: self.shape,
-        })
+        let mut promise = self.given;
+        promise.false_positive_rate = promise.false_positive_rate.or(default.false_positive_rate);
+        promise.window = promise.window.or(default.window);
+        if promise.within.is_some() {
+            promise.capacity = promise.window.take();
+        }
+        // A given shape determines slack and layout, so their defaults do not apply.
+        if promise.shape.is_none() {
+            promise.max_slack = promise.max_slack.or(default.max_slack);
+            promise.layout = promise.layout.or(default.layout);
+        }
+        promise.check().map_err(|error| match error {
+            ConfigError::OverloadWithoutTime => {
+                Failure::new("OVERLOAD needs SPAN: only a time window can be overloaded")
+            }
+            error => error.into(),
+        })?;
+        Ok(promise)
     }
 
     /// Builds the planned filter. Fails if it is larger than a key may be.
@@ -141,6 +144,12 @@ impl Options {
         let blueprint = plan.blueprint(HashFunction::Xxh3 { seed: self.seed.unwrap_or(0) });
         Ok(Value::new(|| Filter::from_blueprint(&blueprint))?)
     }
+}
+
+/// Returns the word of an overload policy in arguments and replies. It names what is kept, so it does not say
+/// "keep".
+pub(super) fn overload_word(overload: Overload) -> &'static str {
+    overload.name().trim_start_matches("keep_")
 }
 
 /// Sets an option. Fails if it was given before.
@@ -153,8 +162,6 @@ pub(super) fn set_once<T>(name: &str, slot: &mut Option<T>, value: T) -> Result<
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::planning;
 
@@ -169,7 +176,7 @@ mod tests {
         let other =
             read("1e-2 1000 seed 7 shape 4 12 layout rows slack .1 overload rate span 60000").unwrap();
         assert_eq!(one, other);
-        assert_eq!(one.shape, Some((4, 12)));
+        assert_eq!(one.given.shape, Some((4, 12)));
         for (words, error) in [
             ("0.01 1000 SPAN 5 SPAN 6", "SPAN is given twice"),
             ("0.01 0", "window is '0'"),
@@ -188,6 +195,18 @@ mod tests {
     }
 
     #[test]
+    fn every_layout_and_every_overload_policy_has_its_keyword() {
+        for layout in Layout::ALL {
+            let options = read(&format!("0.01 1000 LAYOUT {layout}")).unwrap();
+            assert_eq!(options.given.layout, Some(*layout));
+        }
+        for overload in Overload::ALL {
+            let options = read(&format!("0.01 1000 SPAN 5 OVERLOAD {}", overload_word(*overload))).unwrap();
+            assert_eq!(options.given.overload, Some(*overload));
+        }
+    }
+
+    #[test]
     fn a_plan_equals_the_plan_of_the_library_and_is_remembered() {
         let promise = read("0.01 1000 SPAN 60000").unwrap().promise().unwrap();
         let expected = Filter::builder()
@@ -197,7 +216,8 @@ mod tests {
             .unwrap();
         assert_eq!(planning::plan(&promise), Ok(expected));
         assert_eq!(planning::plan(&promise), Ok(expected));
-        let impossible = read("2 1000").unwrap().promise().unwrap();
+        assert!(read("2 1000").unwrap().promise().is_err());
+        let impossible = read("0.01 1000 SHAPE 4 2 SLACK 0.001").unwrap().promise().unwrap();
         assert!(planning::plan(&impossible).is_err());
     }
 }

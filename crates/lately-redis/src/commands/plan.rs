@@ -2,7 +2,7 @@
 
 use lately::Window;
 
-use super::options::{Options, PLANNING_TIME, RATE_WINDOW_AND_OPTIONS};
+use super::options::{Options, PLANNING_TIME, RATE_WINDOW_AND_OPTIONS, overload_word};
 use crate::arguments::Arguments;
 use crate::planning;
 use crate::server::{BlockingCommand, Call, Description, Failure, Outcome, Reply};
@@ -29,8 +29,7 @@ impl BlockingCommand for Plan {
 pub(super) fn describe(plan: &lately::Plan) -> Vec<(&'static str, Reply)> {
     let (span_ms, overload) = match plan.window {
         Window::Time { span, overload, .. } => {
-            let keeps = overload.name().trim_start_matches("keep_");
-            (Reply::count(span.as_millis() as u64), Reply::Text(keeps.into()))
+            (Reply::count(span.as_millis() as u64), Reply::Text(overload_word(overload).into()))
         }
         _ => (Reply::Null, Reply::Null),
     };

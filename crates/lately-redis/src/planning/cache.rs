@@ -3,9 +3,8 @@
 use std::cell::RefCell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use lately::Plan;
+use lately::{Plan, Promise};
 
-use crate::promise::Promise;
 use crate::server::Failure;
 
 /// Number of plans that are kept.
@@ -46,7 +45,7 @@ impl Planned {
 pub(crate) fn plan(promise: &Promise) -> Result<Plan, Failure> {
     cached(promise).unwrap_or_else(|| {
         // Planned without the lock, so that other threads can look up their plans.
-        let plan = promise.builder().plan().map_err(Failure::from);
+        let plan = promise.plan().map_err(Failure::from);
         let mut plans = plans();
         plans.truncate(MAX_PLANS - 1);
         plans.insert(0, Planned { promise: *promise, plan: plan.clone() });

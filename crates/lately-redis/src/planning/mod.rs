@@ -13,9 +13,8 @@ mod cache;
 mod queue;
 mod thread;
 
-use lately::Plan;
+use lately::{Plan, Promise};
 
-use crate::promise::Promise;
 use crate::server::{Call, Failure, Outcome};
 
 pub(crate) use cache::plan;

@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use lately::Promise;
+
 use super::cache::{self, Planned};
 use super::queue::Queue;
-use crate::promise::Promise;
 use crate::server::{Awaited, BlockedClient, Call, Failure, catch_panic};
 
 /// The maximum number of promises in the queue. With typical promises, the last one waits for half a minute.

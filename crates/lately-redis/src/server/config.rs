@@ -72,9 +72,10 @@ impl EnumConfig {
         Self { name, keywords, value: AtomicI32::new(0) }
     }
 
-    /// Returns the index of the current keyword.
-    pub(crate) fn get(&self) -> usize {
-        self.value.load(Ordering::Relaxed).try_into().unwrap_or(0)
+    /// Returns the current keyword.
+    pub(crate) fn get(&self) -> &'static CStr {
+        let index: usize = self.value.load(Ordering::Relaxed).try_into().unwrap_or(0);
+        self.keywords[index]
     }
 
     extern "C" fn read(_name: *const c_char, config: *mut c_void) -> c_int {
