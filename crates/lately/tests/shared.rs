@@ -570,7 +570,7 @@ fn shifts_happen_while_other_threads_call_age_of() {
             for _ in 0..2 {
                 scope.spawn(|| {
                     while done.load(Ordering::Relaxed) == 0 {
-                        shared.age_of("x");
+                        _ = shared.age_of("x");
                     }
                 });
             }
