@@ -33,7 +33,6 @@ fn text_and_bytes_are_their_bytes_behind_any_pointer() {
         bytes_of(Rc::<str>::from("order-17")),
         bytes_of(Arc::<str>::from("order-17")),
         bytes_of(Cow::from("order-17")),
-        bytes_of(&&&owned),
     ] {
         assert_eq!(bytes, b"order-17");
     }

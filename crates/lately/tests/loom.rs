@@ -195,3 +195,20 @@ fn a_snapshot_during_an_insert_contains_earlier_items() {
         });
     }
 }
+
+/// A thread clears and then inserts, while another inserts: its own item is reported.
+///
+/// Only rows. In slices and blocks the other insert may set its bit in a segment that the clear recycles, and loom
+/// lets a later load return the value of that read-modify-write although the clearing store came after it. The memory
+/// model forbids that. `tests/shared.rs` tries all layouts.
+#[test]
+fn an_insert_after_a_clear_is_reported() {
+    check_up_to(2, &template(ROWS, 1), |filter| {
+        let other = spawn(&filter, |filter| filter.insert_hash(hash(1)));
+        filter.clear();
+        filter.insert_hash(hash(2));
+        assert!(filter.contains_hash(hash(2)));
+        other.join().unwrap();
+        assert!(filter.contains_hash(hash(2)), "the other insert is the only later one");
+    });
+}
