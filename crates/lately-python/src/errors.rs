@@ -30,6 +30,17 @@ pub(crate) fn config(error: lately::ConfigError) -> PyErr {
              fits, or shape=(k, l) for the paper's half-full design"
                 .into()
         }
+        lately::ConfigError::TwoWindows { .. } => {
+            "window and within were both given: give window (inserts), or within and capacity (a span of time)"
+                .into()
+        }
+        lately::ConfigError::MissingCapacity => {
+            "within needs capacity: give the largest number of inserts that you expect in that time".into()
+        }
+        lately::ConfigError::CapacityWithoutSpan { .. } => {
+            "capacity was given without within: leave it out for a count window, or give within for a time window"
+                .into()
+        }
         lately::ConfigError::OverloadWithoutTime => {
             "an overload policy was given for a count window, which cannot be overloaded: leave it out, or build a \
              time window with within=timedelta and capacity=inserts"
