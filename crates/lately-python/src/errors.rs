@@ -1,8 +1,10 @@
 //! Converts errors of the core to exceptions. Some messages that name Rust methods are replaced by messages
 //! that name keywords.
 
+use std::fmt::Display;
+
 use pyo3::create_exception;
-use pyo3::exceptions::{PyMemoryError, PyOSError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 create_exception!(
@@ -95,6 +97,14 @@ pub(crate) fn room_for_items<T>(count: usize) -> Result<Vec<T>, NoMemory> {
     let mut room = Vec::new();
     room.try_reserve_exact(count).map_err(|_| NoMemory::for_items::<T>(count))?;
     Ok(room)
+}
+
+/// Adds the place of an invalid item to a plain TypeError; other errors stay the same.
+pub(crate) fn located(py: Python<'_>, place: impl Display, error: PyErr) -> PyErr {
+    if !error.get_type(py).is(py.get_type::<PyTypeError>()) {
+        return error;
+    }
+    PyTypeError::new_err(format!("{place}: {}", error.value(py)))
 }
 
 /// The system's error text without the error number, which Python adds itself.
