@@ -12,9 +12,7 @@ from lately import BaseFilter, Filter
 
 def unseen(frame: polars.DataFrame, columns: list[str], seen: BaseFilter) -> polars.DataFrame:
     """Returns the frame without the rows whose combination of values in these columns was seen lately."""
-    # Concatenates the columns; the separator distinguishes ("ab", "c") from ("a", "bc").
-    key = frame.select(polars.concat_str(columns, separator="\x1f").alias("key"))["key"]
-    return frame.filter(~polars.Series(seen.check_and_add_many(key)))
+    return frame.filter(~polars.Series(seen.check_and_add_many(frame.select(columns))))
 
 
 def main(target: str, *sources: str) -> None:

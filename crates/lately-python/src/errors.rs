@@ -1,8 +1,10 @@
 //! Converts errors of the core to exceptions. Some messages that name Rust methods are replaced by messages
 //! that name keywords.
 
+use std::fmt::Display;
+
 use pyo3::create_exception;
-use pyo3::exceptions::{PyMemoryError, PyOSError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 create_exception!(
@@ -28,6 +30,17 @@ pub(crate) fn config(error: lately::ConfigError) -> PyErr {
         lately::ConfigError::MissingRate => {
             "no false positive rate was asked for: give false_positive_rate, or max_memory=bytes for the best rate that \
              fits, or shape=(k, l) for the paper's half-full design"
+                .into()
+        }
+        lately::ConfigError::TwoWindows { .. } => {
+            "window and within were both given: give window (inserts), or within and capacity (a span of time)"
+                .into()
+        }
+        lately::ConfigError::MissingCapacity => {
+            "within needs capacity: give the largest number of inserts that you expect in that time".into()
+        }
+        lately::ConfigError::CapacityWithoutSpan { .. } => {
+            "capacity was given without within: leave it out for a count window, or give within for a time window"
                 .into()
         }
         lately::ConfigError::OverloadWithoutTime => {
@@ -84,6 +97,14 @@ pub(crate) fn room_for_items<T>(count: usize) -> Result<Vec<T>, NoMemory> {
     let mut room = Vec::new();
     room.try_reserve_exact(count).map_err(|_| NoMemory::for_items::<T>(count))?;
     Ok(room)
+}
+
+/// Adds the place of an invalid item to a plain TypeError; other errors stay the same.
+pub(crate) fn located(py: Python<'_>, place: impl Display, error: PyErr) -> PyErr {
+    if !error.get_type(py).is(py.get_type::<PyTypeError>()) {
+        return error;
+    }
+    PyTypeError::new_err(format!("{place}: {}", error.value(py)))
 }
 
 /// The system's error text without the error number, which Python adds itself.

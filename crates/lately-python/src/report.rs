@@ -41,7 +41,7 @@ pub(crate) fn plan<'py>(py: Python<'py>, plan: &Plan) -> PyResult<Bound<'py, PyA
         window: plan.window.items(),
         span_ms: span_ms,
         overload: overload,
-        layout: plan.layout().to_string(),
+        layout: plan.layout().name(),
         required_matches: plan.shape.required_matches,
         window_generations: plan.shape.window_generations,
         parts: parts,

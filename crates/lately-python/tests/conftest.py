@@ -33,3 +33,13 @@ def _empty(kind: type[Filter] | type[SharedFilter], options: tuple[tuple[str, An
 def new(kind: type[Any] = Filter, **options: Any) -> Any:
     """Returns a new filter. Planning takes a tenth of a second or two, so plans are cached."""
     return kind.from_bytes(_empty(kind, tuple(options.items())))
+
+
+def check_refused(items: object, error: type[Exception], message: str) -> None:
+    """Checks that every bulk call refuses these items, and that nothing is added."""
+    for kind in (Filter, SharedFilter):
+        seen = new(kind, window=100, false_positive_rate=1e-3)
+        for ask in (seen.add_many, seen.contains_many, seen.check_and_add_many, seen.check_or_add_many):
+            with pytest.raises(error, match=message):
+                ask(items)
+        assert seen.statistics().inserts == 0

@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import numpy
+import pandas
 
 from lately import Filter, SharedFilter, plan
 
@@ -41,6 +42,21 @@ def test_the_command_loads_files_saved_by_python(command: str, tmp_path: Path) -
     # The command continues with this state, and Python sees the items that it has added.
     assert run(command, "dedup", "--window", "1000", "--fp", "1e-6", "--state", str(state), lines=asked) == ["18"]
     assert 18 in Filter.load(state)
+
+
+def test_several_columns_are_one_key(command: str, tmp_path: Path) -> None:
+    theirs, ours = tmp_path / "theirs", tmp_path / "ours"
+    rows = [(f"user-{i * i % 13}", i % 7, i) for i in range(200)] + [("ü, quoted", -4, 200), ("", 0, 201), ("", 0, 202)]
+    lines = ["user,page,n", *(f'"{user}",{page},{n}' for user, page, n in rows)]
+    promise = ["--window", "500", "--fp", "1e-6", "--state", str(theirs)]
+    passed = run(command, "dedup", "--csv", "--column", "user,page", *promise, lines=lines)
+    frame = pandas.DataFrame(rows, columns=["user", "page", "n"])
+    seen = Filter(window=500, false_positive_rate=1e-6)
+    new = frame[~seen.check_and_add_many(frame[["user", "page"]])]
+    assert [lines[0], *(lines[n + 1] for n in new["n"])] == passed
+    seen.save(ours)
+    assert ours.read_bytes() == theirs.read_bytes()
+    assert all(row in Filter.load(theirs) for row in frame[["user", "page"]].itertuples(index=False))
 
 
 def test_the_same_stream_gives_the_same_file(command: str, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def test_docstrings_are_found() -> None:
     for word in ("add", "contains", "check_and_add", "check_or_add", "add_many", "contains_many", "check_and_add_many",
                  "check_or_add_many", "age_of", "advance_to", "plan", "statistics", "save"):  # fmt: skip
         assert f"lately.BaseFilter.{word}" in found
-    for name in ("lately", "lately.Filter", "lately.SharedFilter", "lately._dedup.dedup"):
+    for name in ("lately", "lately.Filter", "lately.SharedFilter", "lately.SharedFilter.to_filter", "lately._dedup.dedup"):
         assert name in found
 
 

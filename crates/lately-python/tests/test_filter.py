@@ -87,7 +87,7 @@ def test_the_two_kinds_are_not_equal_but_have_one_format() -> None:
     assert own != shared
     assert own.to_bytes() == shared.to_bytes()
     assert SharedFilter.from_bytes(own.to_bytes()) == shared
-    assert isinstance(shared, SharedFilter) and shared.snapshot() == own
+    assert isinstance(shared, SharedFilter) and shared.to_filter() == own
 
 
 @BOTH

@@ -58,7 +58,7 @@ assert "kept" in seen and not seen.check_and_add("new") and "new" in seen
 """)
 
 
-@pytest.mark.parametrize("call", ["seen.snapshot()", "seen.statistics()", "seen == other"])
+@pytest.mark.parametrize("call", ["seen.to_filter()", "seen.statistics()", "seen == other"])
 def test_no_room_for_the_copy_of_a_shared_filter(call: str) -> None:
     run(f"""
 seen = SharedFilter(window=20_000_000, false_positive_rate=1e-3)
@@ -68,7 +68,7 @@ assert "bytes for another filter: free a filter" in refused(lambda: {call})
 """)
 
 
-@pytest.mark.parametrize(("kind", "call"), [("Filter", "copy.copy"), ("Filter", "Filter.to_bytes"), ("SharedFilter", "SharedFilter.snapshot")])
+@pytest.mark.parametrize(("kind", "call"), [("Filter", "copy.copy"), ("Filter", "Filter.to_bytes"), ("SharedFilter", "SharedFilter.to_filter")])
 def test_room_for_one_copy_is_enough(kind: str, call: str) -> None:
     run(f"""
 seen = {kind}(window=20_000_000, false_positive_rate=1e-3)

@@ -55,6 +55,16 @@ def test_columns_are_grouped_like_lists() -> None:
         grouped([None], 4)  # type: ignore[list-item]
 
 
+def test_tuples_are_grouped_by_their_key() -> None:
+    rows = [("user-5", 17), ("user-5", 18), ("ü", -1)]
+    assert grouped(rows, 4) == grouped([item_bytes(row) for row in rows], 4)
+    columns = {"user": [user for user, _ in rows], "page": [page for _, page in rows]}
+    assert grouped(zip(columns["user"], pandas.Series(columns["page"]), strict=True), 4) == grouped(rows, 4)
+    for table in (pandas.DataFrame(columns), polars.DataFrame(columns), pyarrow.table(columns)):
+        with pytest.raises(TypeError, match="a table is not possible here"):
+            grouped(table, 4)  # type: ignore[arg-type]
+
+
 def test_wrong_arguments_reach_no_server() -> None:
     nobody: Any = None
     with pytest.raises(ConfigError, match="braces"):

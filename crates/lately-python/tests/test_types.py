@@ -31,6 +31,10 @@ assert_type(seen.check_and_add_many(words), NDArray[numpy.bool_])
 assert_type(seen.check_or_add_many(memoryview(words)), NDArray[numpy.bool_])
 assert_type(seen.contains_many(Index()), NDArray[numpy.bool_])
 seen.add_many(Index())
+pair = ("user-5", numpy.int64(17))
+seen.add(pair)
+assert pair in seen and ("user-5", 17) in seen
+assert_type(seen.check_and_add_many([pair, ("a", ("b", b"c"))]), list[bool])
 
 for column in (numbers, words, memoryview(words), Index()):
     assert isinstance(seen.contains_many(column), numpy.ndarray)

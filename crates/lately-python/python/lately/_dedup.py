@@ -20,8 +20,8 @@ def dedup(
 ) -> Iterator[T]:
     """Yields the elements of an iterable whose key was not seen lately, each as soon as it arrives.
 
-    key: a function that returns the item that identifies an element: a str, bytes or int. By default, the element
-        itself.
+    key: a function that returns the item that identifies an element: a str, bytes or int, or a tuple of these. By
+        default, the element itself.
     refresh: with "every", every sighting refreshes an element, so it passes again after it has been silent for the
         window. With "first", only the sighting that passed counts, so an element passes about once per window.
     time: a function that returns the time of an element, for time windows. By default, the filter's clock is used.

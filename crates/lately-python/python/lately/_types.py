@@ -3,8 +3,8 @@
 from datetime import datetime, timedelta
 from typing import Any, Literal, Protocol, SupportsIndex, TypedDict
 
-Item = str | bytes | bytearray | memoryview | SupportsIndex
-"""One item."""
+Item = str | bytes | bytearray | memoryview | SupportsIndex | tuple["Item", ...]
+"""One item; a tuple is several values that identify it together."""
 
 Time = datetime | int
 """An aware datetime, or milliseconds."""
@@ -21,13 +21,13 @@ class ArrayLike(Protocol):
 
 
 class ArrowArray(Protocol):
-    """An Arrow column in one chunk."""
+    """An Arrow column or table in one chunk."""
 
     def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[object, object]: ...
 
 
 class ArrowStream(Protocol):
-    """A column of Arrow, pandas or Polars, in any number of chunks."""
+    """A column or a table of Arrow, pandas or Polars, in any number of chunks."""
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> object: ...
 

@@ -256,6 +256,11 @@ def _objects(items: Iterable[Item]) -> Iterable[Item]:
     """Converts arrays and columns to Python objects, because a client sends nothing else."""
     if isinstance(items, (str, bytes, bytearray, memoryview)):
         raise TypeError(f"{type(items).__name__} is one item, not many: call the method without _many, or pass a list")
+    if hasattr(items, "columns"):
+        raise TypeError(
+            "a table is not possible here: pass one column, or tuples of values, for example "
+            'zip(table["user"], table["page"])'
+        )
     for method in ("tolist", "to_list", "to_pylist"):
         if hasattr(items, method):
             objects: Sequence[Item] = getattr(items, method)()

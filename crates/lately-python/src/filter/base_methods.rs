@@ -110,7 +110,8 @@ impl BaseFilter {
     ///
     /// `items` is a list or another iterable, a numpy array of integers, S or U, or a column of Arrow, Polars
     /// or pandas. Arrays and columns are read in place, with the GIL released; no thread may write to them
-    /// during the call. If any element is not a valid item, nothing is added.
+    /// during the call. A table of several columns gives one item per row, the tuple of its values. If any
+    /// element is not a valid item, nothing is added.
     ///
     /// >>> from lately import Filter
     /// >>> seen = Filter(window=1000, false_positive_rate=1e-6)

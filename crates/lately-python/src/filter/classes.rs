@@ -11,8 +11,9 @@ use crate::errors::NoMemory;
 
 /// The base class of Filter and SharedFilter, for isinstance and annotations. It cannot be instantiated.
 ///
-/// An item is a str (its UTF-8), a bytes, bytearray or memoryview, or an int (its decimal text): "17", b"17"
-/// and 17 are the same item.
+/// An item is a str (its UTF-8), a bytes, bytearray or memoryview, an int (its decimal text), or a tuple of
+/// these, which identify it together: "17", b"17" and 17 are the same item, and so are ("a", "17") and
+/// ("a", 17).
 #[pyclass(frozen, subclass, module = "lately")]
 pub(crate) struct BaseFilter {
     pub(super) core: CoreFilter,

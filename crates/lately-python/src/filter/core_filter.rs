@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use lately::{AgeRange, ConfigError, Filter, HashFunction, Plan, SharedFilter, SnapshotError, Statistics};
+use lately::{
+    AgeRange, AnyFilter, ConfigError, Filter, HashFunction, Plan, SharedFilter, SnapshotError, Statistics,
+};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
@@ -25,8 +27,6 @@ pub(super) enum CoreFilter {
 
 pub(super) struct Shared {
     filter: SharedFilter,
-    /// Memory of a `Filter` with the same bits.
-    memory_bytes: u64,
     /// Held while a thread reads the system clock and advances the filter, so that the filter receives the
     /// times in order.
     system_clock: Mutex<()>,
@@ -36,13 +36,11 @@ impl Shared {
     fn advance_to(&self, time: CallTime) {
         let _in_order = matches!(time, CallTime::SystemClock)
             .then(|| self.system_clock.lock().unwrap_or_else(PoisonError::into_inner));
-        if let Some(now_ms) = time.millis() {
-            self.filter.advance_to(now_ms);
-        }
+        advance(&mut &self.filter, time);
     }
 
     fn copy(&self) -> Result<Filter, NoMemory> {
-        let bytes = self.memory_bytes;
+        let bytes = self.filter.memory_bytes();
         self.filter.try_to_filter().map_err(|_| NoMemory::ForFilter { bytes })
     }
 }
@@ -59,13 +57,16 @@ fn lock_attached<'a>(py: Python<'_>, filter: &'a Mutex<Filter>) -> MutexGuard<'a
     filter.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the answers of one chunk. If there are no answers, it is empty.
-fn part_of(seen: &mut [bool], first: usize, len: usize) -> &mut [bool] {
-    if seen.is_empty() { seen } else { &mut seen[first..first + len] }
+/// Performs the action on all items, chunk by chunk. `seen` is empty if the action has no answers.
+fn perform_many(filter: &mut impl AnyFilter, action: Action, items: &Items, seen: &mut [bool]) {
+    items.for_each_chunk(|first, hashes| {
+        let seen = if seen.is_empty() { &mut [] } else { &mut seen[first..first + hashes.len()] };
+        action.perform_many(filter, hashes, seen);
+    });
 }
 
 #[inline]
-fn advance(filter: &mut Filter, time: CallTime) {
+fn advance(filter: &mut impl AnyFilter, time: CallTime) {
     if let Some(now_ms) = time.millis() {
         filter.advance_to(now_ms);
     }
@@ -78,9 +79,8 @@ impl CoreFilter {
 
     /// Needs memory for both filters during the call. Call it detached from the interpreter.
     pub(super) fn shared(filter: Filter) -> Result<Self, ConfigError> {
-        let memory_bytes = filter.memory_bytes();
         let filter = SharedFilter::try_from(filter)?;
-        Ok(Self::Shared(Box::new(Shared { filter, memory_bytes, system_clock: Mutex::new(()) })))
+        Ok(Self::Shared(Box::new(Shared { filter, system_clock: Mutex::new(()) })))
     }
 
     pub(super) fn is_shared(&self) -> bool {
@@ -96,23 +96,19 @@ impl CoreFilter {
         match self {
             Self::Locked(filter) => {
                 let mut filter = lock(filter);
-                advance(&mut filter, time);
-                items.for_each_chunk(|first, hashes| {
-                    action.perform_many(&mut filter, hashes, part_of(seen, first, hashes.len()));
-                });
+                advance(&mut *filter, time);
+                perform_many(&mut *filter, action, items, seen);
             }
             Self::Shared(shared) => {
                 shared.advance_to(time);
-                items.for_each_chunk(|first, hashes| {
-                    action.perform_many_shared(&shared.filter, hashes, part_of(seen, first, hashes.len()));
-                });
+                perform_many(&mut &shared.filter, action, items, seen);
             }
         }
     }
 
     pub(super) fn advance_to(&self, time: CallTime) {
         match self {
-            Self::Locked(filter) => advance(&mut lock(filter), time),
+            Self::Locked(filter) => advance(&mut *lock(filter), time),
             Self::Shared(shared) => shared.advance_to(time),
         }
     }
@@ -174,7 +170,7 @@ impl CoreFilter {
         }
     }
 
-    /// Clears the filter. Does nothing for a shared filter: the core cannot clear it.
+    /// Clears the filter. Does nothing for a shared filter: its class has no such method.
     pub(super) fn clear(&self) {
         if let Self::Locked(filter) = self {
             lock(filter).clear();
@@ -221,12 +217,12 @@ impl CoreFilter {
         match self {
             Self::Locked(filter) => {
                 let mut filter = lock_attached(py, filter);
-                advance(&mut filter, time);
-                action.perform(&mut filter, hash)
+                advance(&mut *filter, time);
+                action.perform(&mut *filter, hash)
             }
             Self::Shared(shared) => {
                 shared.advance_to(time);
-                action.perform_shared(&shared.filter, hash)
+                action.perform(&mut &shared.filter, hash)
             }
         }
     }

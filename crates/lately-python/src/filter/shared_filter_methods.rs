@@ -38,7 +38,13 @@ impl SharedFilter {
     }
 
     /// Returns a Filter with the same state. It contains every insert that returned before the call.
-    fn snapshot(slf: &Bound<'_, Self>) -> PyResult<Py<Filter>> {
+    ///
+    /// >>> from lately import SharedFilter
+    /// >>> shared = SharedFilter(window=1000, false_positive_rate=1e-6)
+    /// >>> shared.add("kept")
+    /// >>> "kept" in shared.to_filter()
+    /// True
+    fn to_filter(slf: &Bound<'_, Self>) -> PyResult<Py<Filter>> {
         let base = slf.as_super().get();
         let copy = slf.py().detach(|| base.core.copy())?;
         Filter::object(slf.py(), copy, base.clock.time_given())

@@ -6,12 +6,14 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
 
-use super::column::{Column, Hashes, column_refused};
+use super::column::{Column, column_refused};
 use super::strided::Strided;
 use crate::errors;
 
 pub(super) enum Found {
     Column(Box<dyn Column>),
+    /// Items that had to be hashed to find out whether all of them are valid.
+    Hashes(Vec<u64>),
     /// Python objects, to be read one by one.
     Objects,
 }
@@ -66,7 +68,11 @@ pub(super) fn read(items: &Bound<'_, PyAny>, function: HashFunction) -> PyResult
             elements.into_integers(true, is_swapped).ok_or_else(other)?
         }
         b's' => elements.into_bytes(true),
-        b'w' => Box::new(Hashes(hash_code_points(items.py(), &elements, is_swapped, function)?)),
+        b'w' => {
+            return hash_code_points(items.py(), &elements, is_swapped, function)
+                .map(Found::Hashes)
+                .map(Some);
+        }
         b'?' => return Err(column_refused("booleans", "pass .astype(\"uint8\"), or strings")),
         b'e' | b'f' | b'd' | b'g' => {
             return Err(column_refused(

@@ -5,20 +5,23 @@
 //! | `str` | its UTF-8 encoding |
 //! | `bytes`, `bytearray`, `memoryview` | its bytes |
 //! | `int`, or any type with `__index__` | its decimal text: `17` is `"17"`, like a line of the command |
+//! | a `tuple` of items | the key of its values: `("user-5", 17)` is `"6:user-5,2:17,"`; one value alone is itself |
 
-use lately::HashFunction;
+use lately::{CompositeKey, HashFunction, Item};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyMemoryView, PyString};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyMemoryView, PyString, PyTuple};
 
-use super::decimal::Decimal;
+use crate::errors;
 
 /// Returns the bytes of an item. The filters, the command `lately` and the Redis module hash these bytes.
 ///
 /// >>> from lately import item_bytes
 /// >>> item_bytes("\u00fc"), item_bytes(17), item_bytes(b"bytes")
 /// (b'\xc3\xbc', b'17', b'bytes')
+/// >>> item_bytes(("user-5", 17))
+/// b'6:user-5,2:17,'
 #[pyfunction]
 pub(crate) fn item_bytes<'py>(item: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
     with_bytes(item, |bytes| PyBytes::new(item.py(), bytes))
@@ -49,12 +52,57 @@ fn with_other<R>(item: &Bound<'_, PyAny>, take: impl FnOnce(&[u8]) -> R) -> PyRe
     if let Ok(bytes) = item.cast::<PyByteArray>() {
         return Ok(take(&bytes.to_vec()));
     }
+    if let Ok(values) = item.cast::<PyTuple>() {
+        return with_key(values, take);
+    }
     if item.is_instance_of::<PyMemoryView>() {
         return Ok(take(item.call_method0("tobytes")?.cast::<PyBytes>()?.as_bytes()));
     }
     match as_integer(item)? {
         Some(number) => with_decimal(&number, take),
         None => Err(refusal(item)?),
+    }
+}
+
+fn with_key<R>(values: &Bound<'_, PyTuple>, take: impl FnOnce(&[u8]) -> R) -> PyResult<R> {
+    let _depth = Depth::enter(values.py())?;
+    if values.len() == 1 {
+        return with_bytes(&values.get_item(0)?, take);
+    }
+    Ok(take(key_of(values)?.as_bytes()))
+}
+
+fn key_of(values: &Bound<'_, PyTuple>) -> PyResult<CompositeKey> {
+    let py = values.py();
+    if values.is_empty() {
+        return Err(PyTypeError::new_err("an empty tuple is not an item: give the values that identify it"));
+    }
+    let mut key = CompositeKey::new();
+    for (position, value) in values.iter().enumerate() {
+        with_bytes(&value, |bytes| key.push(bytes))
+            .map_err(|error| errors::located(py, format_args!("value {position}"), error))?;
+    }
+    Ok(key)
+}
+
+/// One level of nested tuples. Python raises a `RecursionError` if they are nested too deeply for the stack.
+struct Depth;
+
+impl Depth {
+    fn enter(py: Python<'_>) -> PyResult<Self> {
+        // SAFETY: the interpreter is attached; the result is not 0 if an exception is set.
+        if unsafe { ffi::Py_EnterRecursiveCall(c" while reading a tuple".as_ptr()) } != 0 {
+            return Err(PyErr::fetch(py));
+        }
+        Ok(Self)
+    }
+}
+
+impl Drop for Depth {
+    fn drop(&mut self) {
+        // SAFETY: the call was entered in `enter`, by this thread: only this file has a `Depth`, and it does
+        // not give it away.
+        unsafe { ffi::Py_LeaveRecursiveCall() }
     }
 }
 
@@ -81,7 +129,7 @@ fn with_decimal<R>(number: &Bound<'_, PyInt>, take: impl FnOnce(&[u8]) -> R) -> 
     // only reports overflow.
     let small = unsafe { ffi::PyLong_AsLongLongAndOverflow(number.as_ptr(), &raw mut overflow) };
     if overflow == 0 {
-        return Ok(take(Decimal::new(small < 0, small.unsigned_abs()).text()));
+        return Ok(small.with_bytes(take));
     }
     // SAFETY: as above; the result is a new reference to a str, or null with an exception set (too many
     // digits for Python). `PyNumber_ToBase` ignores the `__str__` of subclasses.
@@ -98,14 +146,13 @@ fn refusal(item: &Bound<'_, PyAny>) -> PyResult<PyErr> {
         "float" | "float64" | "float32" | "float16" | "Decimal" | "Fraction" => {
             "pass the text that identifies it, for example repr(item), or int(item) if it is a whole number"
         }
-        "tuple" | "list" | "dict" | "set" | "frozenset" | "ndarray" | "Series" => {
-            "join its parts into one text, for example \"\\x1f\".join(parts); to pass many items, call the method whose \
-             name ends in _many"
+        "list" | "dict" | "set" | "frozenset" | "ndarray" | "Series" | "DataFrame" => {
+            "pass a tuple to identify it by several values; to pass many items, call the method whose name ends in _many"
         }
         _ => "pass a str, bytes or int that identifies it, for example str(item)",
     };
     let name = kind.fully_qualified_name()?;
     Ok(PyTypeError::new_err(format!(
-        "an item must be a str, bytes, bytearray, memoryview or int, not {name}: {remedy}"
+        "an item must be a str, bytes, bytearray, memoryview, int, or a tuple of these, not {name}: {remedy}"
     )))
 }

@@ -6,27 +6,27 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `item.rs`, `decimal.rs` | which bytes a Python object is; integers as decimal text |
+//! | `item.rs` | which bytes a Python object is |
 //! | `column.rs` | the trait of many items in memory |
 //! | `sequence.rs` | iterables of Python objects |
 //! | `buffer.rs`, `strided.rs` | numpy and other buffers; elements of a fixed width |
-//! | `arrow.rs`, `arrow_c.rs` | columns of Arrow; Arrow's C interface |
+//! | `arrow/` | columns and tables of Arrow |
+//! | `keys.rs` | several columns, whose values together are one key |
 
 mod arrow;
-mod arrow_c;
 mod buffer;
 mod column;
-mod decimal;
 mod item;
+mod keys;
 mod sequence;
 mod strided;
 
 use lately::HashFunction;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyList, PyString, PyTuple};
+use pyo3::types::{IntoPyDict, PyByteArray, PyBytes, PyList, PyString, PyTuple};
 
-use column::{Column, Hashes};
+use column::{Column, column_refused};
 pub(crate) use item::{hash_of, item_bytes, with_bytes};
 
 /// Number of hashes that are computed before they are passed to the filter. They fit into the processor's
@@ -35,10 +35,17 @@ const CHUNK: usize = 1024;
 
 /// The items of a bulk call.
 pub(crate) struct Items {
-    columns: Vec<Box<dyn Column>>,
+    source: Source,
     hash_function: HashFunction,
     /// True if the caller passed an array or a column; the answers are then an array, too.
     pub(crate) are_columns: bool,
+}
+
+enum Source {
+    /// Read one after the other.
+    Columns(Vec<Box<dyn Column>>),
+    /// Already hashed.
+    Hashes(Vec<u64>),
 }
 
 impl Items {
@@ -56,15 +63,19 @@ impl Items {
             )));
         }
         if let Some(found) = buffer::read(items, function)? {
-            return Ok(match found {
-                buffer::Found::Column(column) => Self::from_columns(vec![column], function),
-                buffer::Found::Objects => Self { are_columns: true, ..Self::from_objects(items, function)? },
-            });
+            let source = match found {
+                buffer::Found::Column(column) => Source::Columns(vec![column]),
+                buffer::Found::Hashes(hashes) => Source::Hashes(hashes),
+                buffer::Found::Objects => Source::Hashes(sequence::hashes(items, function)?),
+            };
+            return Ok(Self::of_column(source, function));
         }
-        let has_array = items.hasattr("__array__")?;
+        let is_table = items.hasattr("columns")?;
+        let items = if is_table { &without_index(items)? } else { items };
+        let has_array = items.hasattr("__array__")? && !is_table;
         if items.hasattr("__arrow_c_stream__")? || items.hasattr("__arrow_c_array__")? {
             match arrow::read(items) {
-                Ok(columns) => return Ok(Self::from_columns(columns, function)),
+                Ok(columns) => return Ok(Self::of_column(Source::Columns(columns), function)),
                 Err(arrow::Failure::Refused(error)) => return Err(error),
                 // A pandas series offers Arrow even if pyarrow is missing or cannot convert its values.
                 Err(arrow::Failure::NotExported(error)) if !has_array => return Err(error),
@@ -78,30 +89,42 @@ impl Items {
             }
             // `asarray` returned the same array, which `buffer::read` could not read: it exports no memory
             // (numpy's StringDType). The answers are still an array.
-            return Ok(Self { are_columns: true, ..Self::from_objects(items, function)? });
+            return Ok(Self::of_column(Source::Hashes(sequence::hashes(items, function)?), function));
+        }
+        if is_table {
+            // Most tables iterate over the names of their columns, which are not items.
+            let remedy = "pass one column, or a list of tuples, for example list(zip(table[\"user\"], table[\"page\"]))";
+            return Err(column_refused("tables without Arrow's PyCapsule interface", remedy));
         }
         Self::from_objects(items, function)
     }
 
-    fn from_objects(items: &Bound<'_, PyAny>, function: HashFunction) -> PyResult<Self> {
-        let hashes = Box::new(Hashes(sequence::hashes(items, function)?));
-        Ok(Self { are_columns: false, ..Self::from_columns(vec![hashes], function) })
+    fn from_objects(items: &Bound<'_, PyAny>, hash_function: HashFunction) -> PyResult<Self> {
+        let source = Source::Hashes(sequence::hashes(items, hash_function)?);
+        Ok(Self { source, hash_function, are_columns: false })
     }
 
-    fn from_columns(columns: Vec<Box<dyn Column>>, hash_function: HashFunction) -> Self {
-        Self { columns, hash_function, are_columns: true }
+    fn of_column(source: Source, hash_function: HashFunction) -> Self {
+        Self { source, hash_function, are_columns: true }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.columns.iter().map(|column| column.len()).sum()
+        match &self.source {
+            Source::Columns(columns) => columns.iter().map(|column| column.len()).sum(),
+            Source::Hashes(hashes) => hashes.len(),
+        }
     }
 
     /// Passes the hashes to `take` in order, one chunk at a time, with the position of the chunk's first
     /// item.
     pub(crate) fn for_each_chunk(&self, mut take: impl FnMut(usize, &[u64])) {
+        let columns = match &self.source {
+            Source::Columns(columns) => columns,
+            Source::Hashes(hashes) => return take(0, hashes),
+        };
         let mut hashes = [0; CHUNK];
         let mut before = 0;
-        for column in &self.columns {
+        for column in columns {
             for first in (0..column.len()).step_by(CHUNK) {
                 let chunk = &mut hashes[..CHUNK.min(column.len() - first)];
                 column.hash(self.hash_function, first, chunk);
@@ -110,4 +133,13 @@ impl Items {
             before += column.len();
         }
     }
+}
+
+/// Removes the index of a table of pandas, which would export it to Arrow as another column.
+fn without_index<'py>(table: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if !table.hasattr("reset_index")? {
+        return Ok(table.clone());
+    }
+    let options = [("drop", true)].into_py_dict(table.py())?;
+    table.call_method("reset_index", (), Some(&options))
 }

@@ -5,7 +5,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::item;
-use crate::errors::NoMemory;
+use crate::errors::{self, NoMemory};
 
 /// The most items for which memory is reserved because of a length hint: a hint may be arbitrarily wrong.
 const MOST_HINTED: usize = 1 << 16;
@@ -22,18 +22,11 @@ pub(super) fn hashes(items: &Bound<'_, PyAny>, function: HashFunction) -> PyResu
     let mut hashes = Vec::with_capacity(items.size_hint().0.min(MOST_HINTED));
     for (position, item) in items.enumerate() {
         let item = item?;
-        let hash = item::hash_of(&item, function).map_err(|error| at(item.py(), position, error))?;
+        let hash = item::hash_of(&item, function)
+            .map_err(|error| errors::located(item.py(), format_args!("item {position}"), error))?;
         // Doubles the capacity if the vector is full. An endless iterable fails here.
         hashes.try_reserve(1).map_err(|_| NoMemory::for_items::<u64>(2 * position))?;
         hashes.push(hash);
     }
     Ok(hashes)
-}
-
-/// Adds the position of the item to a plain TypeError; other errors stay the same.
-fn at(py: Python<'_>, position: usize, error: PyErr) -> PyErr {
-    if !error.get_type(py).is(py.get_type::<PyTypeError>()) {
-        return error;
-    }
-    PyTypeError::new_err(format!("item {position}: {}", error.value(py)))
 }

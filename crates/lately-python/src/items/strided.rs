@@ -3,10 +3,9 @@
 use std::any::Any;
 use std::marker::PhantomData;
 
-use lately::HashFunction;
+use lately::{HashFunction, Item};
 
-use super::column::Column;
-use super::decimal::Decimal;
+use super::column::{Column, Elements};
 
 /// The location of the elements. The stride may be negative, as in a reversed numpy array.
 pub(super) struct Strided {
@@ -82,42 +81,22 @@ impl Strided {
     }
 }
 
-trait Number: Copy + Send + Sync + 'static {
+trait Number: Item + Copy + Send + Sync + 'static {
     fn swapped(self) -> Self;
-    fn decimal(self) -> Decimal;
 }
 
-macro_rules! number {
-    ($($type:ty: $is_negative:expr, $magnitude:expr;)+) => {$(
+macro_rules! numbers {
+    ($($type:ty),+) => {$(
         impl Number for $type {
             #[inline]
             fn swapped(self) -> Self {
                 self.swap_bytes()
             }
-
-            #[inline]
-            fn decimal(self) -> Decimal {
-                Decimal::new($is_negative(self), $magnitude(self).into())
-            }
         }
     )+};
 }
-number! {
-    u8: |_| false, |number| number;
-    u16: |_| false, |number| number;
-    u32: |_| false, |number| number;
-    u64: |_| false, |number| number;
-    i8: i8::is_negative, i8::unsigned_abs;
-    i16: i16::is_negative, i16::unsigned_abs;
-    i32: i32::is_negative, i32::unsigned_abs;
-    i64: i64::is_negative, i64::unsigned_abs;
-}
+numbers!(u8, u16, u32, u64, i8, i16, i32, i64);
 
-/// Number of texts that are written before they are hashed. Reading a text directly after writing it in
-/// pieces would stall: the processor would wait until the pieces have arrived in its cache.
-const TEXTS: usize = 64;
-
-/// Integers, hashed as their decimal text; see `item.rs`.
 struct Integers<T> {
     elements: Strided,
     /// True if the byte order differs from the machine's.
@@ -125,27 +104,44 @@ struct Integers<T> {
     number: PhantomData<T>,
 }
 
-impl<T: Number> Column for Integers<T> {
+impl<T: Number> Elements for Integers<T> {
+    type Element<'a> = T;
+
     fn len(&self) -> usize {
         self.elements.len
     }
 
-    fn hash(&self, function: HashFunction, first: usize, hashes: &mut [u64]) {
-        assert!(first + hashes.len() <= self.elements.len);
-        let mut texts = [Decimal::EMPTY; TEXTS];
-        for (block, hashes) in hashes.chunks_mut(TEXTS).enumerate() {
-            for (i, text) in texts[..hashes.len()].iter_mut().enumerate() {
-                let element = self.elements.at(first + block * TEXTS + i).cast::<T>();
-                // SAFETY: the element exists and has the width of T; an unaligned read is valid at any
-                // address.
-                let number = unsafe { element.read_unaligned() };
-                *text = if self.is_swapped { number.swapped() } else { number }.decimal();
-            }
-            for (text, hash) in texts.iter().zip(hashes) {
-                *hash = function.hash(text.text());
-            }
+    #[inline]
+    unsafe fn element(&self, i: usize) -> T {
+        // SAFETY: the element exists and has the width of T; an unaligned read is valid at any address.
+        let number = unsafe { self.elements.at(i).cast::<T>().read_unaligned() };
+        if self.is_swapped { number.swapped() } else { number }
+    }
+
+    unsafe fn hash_elements(&self, function: HashFunction, first: usize, hashes: &mut [u64]) {
+        // SAFETY: the caller guarantees that there is an element for every hash.
+        let number = |i: usize| unsafe { self.element(first + i) };
+        let (groups, rest) = hashes.as_chunks_mut();
+        for (group, hashes) in groups.iter_mut().enumerate() {
+            *hashes = hash_group(function, std::array::from_fn(|i| number(GROUP * group + i)));
+        }
+        let grouped = GROUP * groups.len();
+        for (i, hash) in rest.iter_mut().enumerate() {
+            *hash = function.hash_of(&number(grouped + i));
         }
     }
+}
+
+const GROUP: usize = 4;
+
+/// Writes all texts of a group before it hashes the first. The digits of a number are written in pieces, and
+/// the processor stalls if a text is read before its pieces have arrived in the cache. If each number were
+/// hashed directly after it is written, a whole call would take 12% to 47% longer.
+#[inline]
+fn hash_group<T: Number>(function: HashFunction, [a, b, c, d]: [T; GROUP]) -> [u64; GROUP] {
+    a.with_bytes(|a| {
+        b.with_bytes(|b| c.with_bytes(|c| d.with_bytes(|d| [a, b, c, d].map(|text| function.hash(text)))))
+    })
 }
 
 struct FixedBytes {
@@ -153,19 +149,20 @@ struct FixedBytes {
     is_padded: bool,
 }
 
-impl Column for FixedBytes {
+impl Elements for FixedBytes {
+    type Element<'a> = &'a [u8];
+
     fn len(&self) -> usize {
         self.elements.len
     }
 
-    fn hash(&self, function: HashFunction, first: usize, hashes: &mut [u64]) {
-        for (i, hash) in hashes.iter_mut().enumerate() {
-            let mut bytes = self.elements.bytes(first + i);
-            if self.is_padded {
-                let len = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-                bytes = &bytes[..len];
-            }
-            *hash = function.hash(bytes);
+    #[inline]
+    unsafe fn element(&self, i: usize) -> &[u8] {
+        let bytes = self.elements.bytes(i);
+        if !self.is_padded {
+            return bytes;
         }
+        let len = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+        &bytes[..len]
     }
 }

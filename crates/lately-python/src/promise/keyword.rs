@@ -3,7 +3,6 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use lately::{Layout, Overload, Prefer};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDelta, PyFloat, PyInt, PyString};
@@ -61,23 +60,13 @@ impl Keyword<'_, '_> {
         self.value.extract().map_err(|_| self.out_of_range("give a positive timedelta"))
     }
 
-    fn word<T: Copy>(&self, words: &[(&str, T)]) -> PyResult<T> {
-        let names = || words.iter().map(|(word, _)| format!("\"{word}\"")).collect::<Vec<_>>().join(" or ");
+    /// One of a few names, exactly as written: keywords of Python distinguish upper and lower case.
+    pub(super) fn word<T: Copy>(&self, all: &[T], name: impl Fn(T) -> &'static str) -> PyResult<T> {
+        let names =
+            || all.iter().map(|&value| format!("\"{}\"", name(value))).collect::<Vec<_>>().join(" or ");
         let word: String = self.value.extract().map_err(|_| self.wrong_type(&format!("give {}", names())))?;
-        let found = words.iter().find(|(name, _)| *name == word);
-        found.map(|(_, meaning)| *meaning).ok_or_else(|| self.out_of_range(format_args!("give {}", names())))
-    }
-
-    pub(super) fn layout(&self) -> PyResult<Layout> {
-        self.word(&[("slices", Layout::Slices), ("blocks", Layout::Blocks), ("rows", Layout::Rows)])
-    }
-
-    pub(super) fn prefer(&self) -> PyResult<Prefer> {
-        self.word(&[("speed", Prefer::Speed), ("memory", Prefer::Memory)])
-    }
-
-    pub(super) fn overload(&self) -> PyResult<Overload> {
-        self.word(&[("keep_window", Overload::KeepWindow), ("keep_rate", Overload::KeepRate)])
+        let found = all.iter().copied().find(|&value| name(value) == word);
+        found.ok_or_else(|| self.out_of_range(format_args!("give {}", names())))
     }
 
     pub(super) fn shape(&self) -> PyResult<(u32, u32)> {

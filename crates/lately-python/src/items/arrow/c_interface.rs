@@ -1,5 +1,6 @@
 //! The Arrow C data interface: structures that a producer fills, and functions that free their data.
 
+use std::borrow::Cow;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem;
 
@@ -9,7 +10,7 @@ use pyo3::types::{PyCapsule, PyCapsuleMethods};
 
 #[repr(C)]
 pub(super) struct Schema {
-    pub(super) format: *const c_char,
+    format: *const c_char,
     name: *const c_char,
     metadata: *const c_char,
     flags: i64,
@@ -21,6 +22,28 @@ pub(super) struct Schema {
 }
 
 impl Schema {
+    /// Returns the text that describes the type.
+    pub(super) fn format(&self) -> Option<Cow<'_, str>> {
+        // SAFETY: by the interface, the format is such a text; it lives as long as the schema.
+        unsafe { text(self.format) }
+    }
+
+    /// Returns the name of the column; empty if it has none.
+    pub(super) fn name(&self) -> String {
+        // SAFETY: by the interface, the name is such a text; it lives as long as the schema.
+        unsafe { text(self.name) }.unwrap_or_default().into_owned()
+    }
+
+    /// Returns the fields of a structure, or the columns of a table.
+    pub(super) fn children(&self) -> &[&Self] {
+        let count = usize::try_from(self.n_children).unwrap_or(0);
+        if count == 0 || self.children.is_null() {
+            return &[];
+        }
+        // SAFETY: by the interface, these are `count` pointers to live schemas, which `self` owns.
+        unsafe { std::slice::from_raw_parts(self.children.cast::<&Self>(), count) }
+    }
+
     /// Returns the name of the column's extension type, or `None` if it has none.
     pub(super) fn extension_name(&self) -> Option<&[u8]> {
         let mut next = self.metadata.cast::<u8>();
@@ -36,6 +59,15 @@ impl Schema {
             (key == b"ARROW:extension:name").then_some(value)
         })
     }
+}
+
+/// Returns a text of a structure; `None` for a null pointer.
+///
+/// # Safety
+/// The pointer is null, or points to a text that ends with a zero byte and lives for `'a`.
+unsafe fn text<'a>(text: *const c_char) -> Option<Cow<'a, str>> {
+    // SAFETY: guaranteed by the caller.
+    (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy())
 }
 
 /// # Safety
@@ -73,6 +105,17 @@ pub(super) struct Array {
     dictionary: *mut Array,
     release: Option<unsafe extern "C" fn(*mut Array)>,
     private_data: *mut c_void,
+}
+
+impl Array {
+    /// Returns the child with this number: a field of a structure, or a column of a table.
+    pub(super) fn child(&self, number: usize) -> Option<&Self> {
+        if number >= usize::try_from(self.n_children).unwrap_or(0) || self.children.is_null() {
+            return None;
+        }
+        // SAFETY: by the interface, these are `n_children` pointers to live arrays, which `self` owns.
+        unsafe { (*self.children.add(number)).as_ref() }
+    }
 }
 
 #[repr(C)]
@@ -188,14 +231,11 @@ impl Owned<Stream> {
         if code == 0 {
             return Ok(());
         }
-        // SAFETY: the stream is live; the text, if not null, is valid until the next call on the stream.
-        let text =
-            self.0.get_last_error.map(|get| unsafe { get(&raw mut self.0) }).filter(|text| !text.is_null());
-        // SAFETY: as above; the text ends with a zero byte.
-        let text = text.map(|text| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned());
+        // SAFETY: the stream is live; the text is valid until the next call on the stream.
+        let reason = self.0.get_last_error.and_then(|get| unsafe { text(get(&raw mut self.0)) });
         Err(PyOSError::new_err(format!(
             "the Arrow stream failed with code {code}: {}",
-            text.as_deref().unwrap_or("no reason was given")
+            reason.as_deref().unwrap_or("no reason was given")
         )))
     }
 }

@@ -1,0 +1,96 @@
+//! A slice of an Arrow array: where its elements and its nulls are.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::{PyErr, PyResult};
+
+use super::c_interface::{Array, Owned};
+use crate::items::strided::Strided;
+
+/// Elements of an array, which is a chunk of a column or a child of such a chunk. Keeps the chunk alive.
+pub(super) struct ArraySlice {
+    /// Points into the chunk.
+    array: *const Array,
+    chunk: Arc<Owned<Array>>,
+    /// The first element, counted from the start of the array's buffers.
+    pub(super) offset: usize,
+    pub(super) len: usize,
+}
+
+// SAFETY: the pointer points into the chunk, which keeps its arrays in place; they are only read.
+unsafe impl Send for ArraySlice {}
+// SAFETY: as above.
+unsafe impl Sync for ArraySlice {}
+
+impl ArraySlice {
+    /// All elements of a chunk.
+    pub(super) fn whole(chunk: Owned<Array>) -> Self {
+        let chunk = Arc::new(chunk);
+        let array = &chunk.0;
+        Self { array, offset: array.offset as usize, len: array.length as usize, chunk }
+    }
+
+    fn array(&self) -> &Array {
+        // SAFETY: the chunk owns the array and its children, and lives as long as `self`.
+        unsafe { &*self.array }
+    }
+
+    /// The same elements of a child, for example of a column of a table.
+    pub(super) fn child(&self, number: usize) -> PyResult<Self> {
+        let child = self.array().child(number).ok_or_else(|| lacks("child", number))?;
+        // The offset of an array counts for its children, too.
+        let elements = self.offset..self.offset + self.len;
+        if (child.length as usize) < elements.end {
+            return Err(lacks("element", elements.end - 1));
+        }
+        let offset = child.offset as usize + elements.start;
+        Ok(Self { array: child, chunk: Arc::clone(&self.chunk), offset, len: self.len })
+    }
+
+    /// Returns the buffer with this number; null if the array has none.
+    pub(super) fn buffer(&self, number: usize) -> *const u8 {
+        let array = self.array();
+        if number >= array.n_buffers as usize || array.buffers.is_null() {
+            return std::ptr::null();
+        }
+        // SAFETY: the array is live, and `number` is less than its number of buffers.
+        unsafe { *array.buffers.add(number) }.cast()
+    }
+
+    /// Returns the buffer with this number, or an error if the array has none.
+    pub(super) fn required_buffer(&self, number: usize) -> PyResult<*const u8> {
+        let found = self.buffer(number);
+        if found.is_null() { Err(lacks("buffer", number)) } else { Ok(found) }
+    }
+
+    /// Returns the position of the first null.
+    pub(super) fn first_null(&self) -> Option<usize> {
+        let validity = self.buffer(0);
+        if self.array().null_count == 0 || validity.is_null() {
+            return None;
+        }
+        let Range { start, end } = self.offset..self.offset + self.len;
+        let null = (start..end).find(|bit| {
+            // SAFETY: the validity buffer has a bit for every element, including those before the offset.
+            unsafe { validity.add(bit / 8).read() >> (bit % 8) & 1 == 0 }
+        });
+        null.map(|bit| bit - start)
+    }
+
+    /// The elements of an array of elements of a fixed width.
+    pub(super) fn into_strided(self, width: usize) -> PyResult<Strided> {
+        let first = self.required_buffer(1)?.wrapping_add(self.offset * width);
+        let len = self.len;
+        // SAFETY: buffer 1 of an array of fixed-width elements holds the elements one after the other, and
+        // Arrow data never changes.
+        Ok(unsafe { Strided::new(first, width.cast_signed(), width, len, self) })
+    }
+}
+
+fn lacks(part: &str, number: usize) -> PyErr {
+    PyValueError::new_err(format!(
+        "the Arrow array lacks its {part} {number}: report this to the library that exported it"
+    ))
+}

@@ -1,0 +1,147 @@
+//! Arrow types: which of them are items, and how their elements are read.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use super::array::ArraySlice;
+use super::c_interface::Schema;
+use super::texts::{Offsets, Views};
+use crate::errors;
+use crate::items::column::{Column, column_refused};
+use crate::items::keys::Keys;
+
+/// Arrow types that can be items, by their memory layout.
+pub(super) enum Kind {
+    Integers {
+        is_signed: bool,
+        width: usize,
+    },
+    /// Bytes of a fixed width.
+    Fixed {
+        width: usize,
+    },
+    /// Strings or bytes stored one after the other, with offsets of 32 bits.
+    Offsets32,
+    /// The same with offsets of 64 bits.
+    Offsets64,
+    /// Strings or bytes, each located by a view.
+    Views,
+    /// Tables and structures: the fields of a row together are one key.
+    Fields(Vec<Field>),
+    /// Nothing but nulls.
+    Nulls,
+}
+
+pub(super) struct Field {
+    name: String,
+    kind: Kind,
+}
+
+pub(super) struct Null {
+    pub(super) position: usize,
+    /// The column of a table that has the null.
+    pub(super) column: Option<String>,
+}
+
+/// Name of the type, and the remedy.
+const BOOLEANS: (&str, &str) = ("booleans", "cast the column to integers or to strings");
+
+impl Kind {
+    pub(super) fn of(py: Python<'_>, schema: &Schema) -> PyResult<Self> {
+        let Some(format) = schema.format() else {
+            return Err(PyValueError::new_err(
+                "the Arrow schema has no format: report this to the library that exported it",
+            ));
+        };
+        if !schema.dictionary.is_null() {
+            let remedy = "cast the column to strings first: .cast(pl.String), .astype(\"str\"), or .dictionary_decode()";
+            return Err(column_refused("categories", remedy));
+        }
+        let refused = |kind, remedy| Err(column_refused(kind, remedy));
+        // Booleans that are stored as integers of one byte.
+        let is_bool8 = schema.extension_name() == Some(b"arrow.bool8");
+        match &*format {
+            "c" if is_bool8 => refused(BOOLEANS.0, BOOLEANS.1),
+            "c" | "s" | "i" | "l" => Ok(Self::Integers { is_signed: true, width: integer_width(&format) }),
+            "C" | "S" | "I" | "L" => Ok(Self::Integers { is_signed: false, width: integer_width(&format) }),
+            "u" | "z" => Ok(Self::Offsets32),
+            "U" | "Z" => Ok(Self::Offsets64),
+            "vu" | "vz" => Ok(Self::Views),
+            "n" => Ok(Self::Nulls),
+            "b" => refused(BOOLEANS.0, BOOLEANS.1),
+            "e" | "f" | "g" => {
+                refused("floats", "cast the column to int64 if they are whole numbers, or to strings")
+            }
+            "+s" => match schema.children() {
+                [] => refused("tables without columns", "select the columns that identify a row"),
+                fields => {
+                    let fields = fields.iter().map(|&field| Field::of(py, field));
+                    fields.collect::<PyResult<_>>().map(Self::Fields)
+                }
+            },
+            other => match (other.strip_prefix("w:").map(str::parse), other.starts_with('t')) {
+                (Some(Ok(width)), _) => Ok(Self::Fixed { width }),
+                (_, true) => refused("dates or times", "cast the column to int64, or to strings"),
+                _ => refused(
+                    &format!("elements of the Arrow type `{other}`"),
+                    "cast the column to strings or int64",
+                ),
+            },
+        }
+    }
+
+    pub(super) fn column(&self, array: ArraySlice) -> PyResult<Box<dyn Column>> {
+        Ok(match self {
+            &Self::Integers { is_signed, width } => {
+                let integers = array.into_strided(width)?.into_integers(is_signed, false);
+                integers.ok_or_else(|| {
+                    column_refused("integers of an unsupported width", "cast the column to int64")
+                })?
+            }
+            &Self::Fixed { width } => array.into_strided(width)?.into_bytes(false),
+            Self::Offsets32 => Box::new(Offsets::<i32>::new(array)?),
+            Self::Offsets64 => Box::new(Offsets::<i64>::new(array)?),
+            Self::Views | Self::Nulls => Box::new(Views::new(array)?),
+            // One value alone is its own item, not a key.
+            Self::Fields(fields) if fields.len() == 1 => fields[0].kind.column(array.child(0)?)?,
+            Self::Fields(fields) => {
+                let columns = fields.iter().enumerate().map(|(i, field)| field.kind.column(array.child(i)?));
+                Box::new(Keys::new(columns.collect::<PyResult<_>>()?, array.len))
+            }
+        })
+    }
+
+    /// Returns the first null. The array must not be empty.
+    pub(super) fn first_null(&self, array: &ArraySlice) -> PyResult<Option<Null>> {
+        let position = if matches!(self, Self::Nulls) { Some(0) } else { array.first_null() };
+        let mut first = position.map(|position| Null { position, column: None });
+        if let Self::Fields(fields) = self {
+            for (i, field) in fields.iter().enumerate() {
+                if let Some(Null { position, .. }) = field.kind.first_null(&array.child(i)?)?
+                    && first.as_ref().is_none_or(|first| position < first.position)
+                {
+                    first = Some(Null { position, column: Some(field.name.clone()) });
+                }
+            }
+        }
+        Ok(first)
+    }
+}
+
+impl Field {
+    fn of(py: Python<'_>, schema: &Schema) -> PyResult<Self> {
+        let name = schema.name();
+        let in_column = |error| errors::located(py, format_args!("column \"{name}\""), error);
+        let kind = Kind::of(py, schema).map_err(in_column)?;
+        Ok(Self { name, kind })
+    }
+}
+
+fn integer_width(format: &str) -> usize {
+    match format {
+        "c" | "C" => 1,
+        "s" | "S" => 2,
+        "i" | "I" => 4,
+        _ => 8,
+    }
+}
