@@ -46,6 +46,14 @@ impl Window {
         }
     }
 
+    /// The most generations that the window can have: each has at least one item and one millisecond.
+    pub(crate) fn most_generations(&self) -> u64 {
+        match *self {
+            Self::Count { inserts } => inserts,
+            Self::Time { capacity, .. } => self.span_ms().min(capacity),
+        }
+    }
+
     /// g: the number of items per generation if the window has l generations, rounded up.
     pub(crate) fn items_per_generation(&self, window_generations: u32) -> u64 {
         self.items().div_ceil(u64::from(window_generations))

@@ -1,7 +1,7 @@
 //! Answers of a time window for a later time, without changing the filter.
 
 use super::Filter;
-use super::operations::check_lengths;
+use super::operation::check_lengths;
 use crate::ageing::{AgeRange, Ageing};
 use crate::item::Item;
 use crate::layout::runs::{Matches, is_reported, newest_run};

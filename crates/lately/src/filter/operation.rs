@@ -131,3 +131,12 @@ impl<H: ExactSizeIterator<Item = u64> + FusedIterator> Hashes for H {}
 /// How many items ahead memory is prefetched. A rolling distance keeps as many fetches in flight as the
 /// machine allows; hashing a whole batch first and probing it afterwards does not.
 pub(crate) const AHEAD: usize = 32;
+
+pub(crate) fn check_lengths<T>(asked: &[T], seen: &[bool]) {
+    assert!(
+        asked.len() == seen.len(),
+        "{} items were passed, but `seen` has {} elements: pass one element per item",
+        asked.len(),
+        seen.len()
+    );
+}

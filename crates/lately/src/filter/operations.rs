@@ -4,13 +4,11 @@
 //! order. Mostly it is faster: it fetches the memory of later items while it handles earlier ones.
 
 use super::Filter;
-#[cfg(feature = "std")]
-use super::SharedFilter;
-use super::operation::{CheckAndInsert, CheckOrInsert, Insert};
+use super::operation::{CheckAndInsert, CheckOrInsert, Insert, check_lengths};
 use crate::item::Item;
 
-/// Defines the same operations for [`Filter`], which needs `&mut`, and for [`SharedFilter`], which many
-/// threads use.
+/// Defines the same operations for [`Filter`], which needs `&mut`, and for `SharedFilter`, which many threads use.
+/// The names that it uses must be known where it is used.
 macro_rules! operations {
     ($filter:ident, $self:ident, $($write:tt)+) => {
         impl $filter {
@@ -165,41 +163,25 @@ macro_rules! operations {
                 $self.apply_all(CheckOrInsert, hashes.iter().copied(), seen);
             }
         }
+
+        /// Inserts every item, in order, with memory prefetched.
+        impl<T: Item> Extend<T> for $filter {
+            fn extend<I: IntoIterator<Item = T>>(&mut $self, items: I) {
+                let hash_function = $self.hash_function;
+                let hash_of = |item: &T| hash_function.hash_of(item);
+                insert_in_groups(items, hash_of, |hashes| $self.insert_hash_batch(hashes));
+            }
+        }
     };
 }
 
+#[cfg(feature = "std")]
+pub(super) use operations;
+
 operations!(Filter, self, &mut);
-#[cfg(feature = "std")]
-operations!(SharedFilter, self, &);
-
-pub(crate) fn check_lengths<T>(asked: &[T], seen: &[bool]) {
-    assert!(
-        asked.len() == seen.len(),
-        "{} items were passed, but `seen` has {} elements: pass one element per item",
-        asked.len(),
-        seen.len()
-    );
-}
-
-/// Inserts every item, in order, with memory prefetched.
-impl<T: Item> Extend<T> for Filter {
-    fn extend<I: IntoIterator<Item = T>>(&mut self, items: I) {
-        let hash_function = self.hash_function;
-        extend(items, |item| hash_function.hash_of(item), |hashes| self.insert_hash_batch(hashes));
-    }
-}
-
-/// Inserts every item, in order, with memory prefetched.
-#[cfg(feature = "std")]
-impl<T: Item> Extend<T> for SharedFilter {
-    fn extend<I: IntoIterator<Item = T>>(&mut self, items: I) {
-        let hash_function = self.hash_function;
-        extend(items, |item| hash_function.hash_of(item), |hashes| self.insert_hash_batch(hashes));
-    }
-}
 
 /// Passes on the hashes of the items in groups: an iterator does not say in advance how many there are.
-fn extend<T>(
+pub(super) fn insert_in_groups<T>(
     items: impl IntoIterator<Item = T>,
     hash_of: impl Fn(&T) -> u64,
     mut insert: impl FnMut(&[u64]),

@@ -4,6 +4,9 @@
 //! detected.
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
+/// A cache line, in bytes.
+pub(crate) const LINE_BYTES: usize = 64;
+
 /// An instruction set.
 pub(crate) trait InstructionSet: Copy {
     /// Prefetches the cache lines of a value that will be needed soon.
@@ -36,8 +39,7 @@ mod x86 {
     use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
     use std::arch::is_x86_feature_detected;
 
-    use super::InstructionSet;
-    use crate::layout::words::aligned::LINE_BYTES;
+    use super::{InstructionSet, LINE_BYTES};
 
     /// AVX2, and BMI 1 and 2, which were introduced with it.
     #[derive(Clone, Copy, Debug)]

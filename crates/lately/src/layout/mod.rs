@@ -11,6 +11,8 @@ pub(crate) mod runs;
 mod segmented;
 #[cfg(feature = "std")]
 pub(crate) mod shared;
+#[cfg(feature = "std")]
+pub(crate) mod view;
 pub(crate) mod words;
 
 use core::ops::Range;
@@ -18,6 +20,8 @@ use core::ops::Range;
 use kernel::Kernel;
 use rows::Rows;
 use segmented::{BlockGeometry, Blocks, SliceGeometry, Slices};
+#[cfg(feature = "std")]
+use view::View;
 use words::aligned::AlignedWords;
 
 use crate::model::run_probability;
@@ -54,6 +58,55 @@ pub(crate) trait Update: Query {
     }
     /// Called after the ring has advanced: empties the newest segment, which is being recycled.
     fn recycle_newest(&mut self, ring: &Ring);
+}
+
+#[cfg(feature = "std")]
+/// [`Query`] and [`Update`] for many threads at once, in memory borrowed for a call or a
+/// batch.
+pub(crate) trait SharedUpdate {
+    /// The part of an item's positions that is worth computing only once.
+    type Place: Copy;
+    fn locate(&self, hash: u64) -> Located<Self::Place>;
+    fn prefetch<K: Kernel>(&self, kernel: K, item: Located<Self::Place>, ring: &Ring);
+    /// Like [`prefetch`](Self::prefetch), for an item that will be inserted in any case.
+    #[inline(always)]
+    fn prefetch_to_write<K: Kernel>(&self, kernel: K, item: Located<Self::Place>, ring: &Ring) {
+        self.prefetch(kernel, item, ring);
+    }
+    fn contains<K: Kernel>(&self, kernel: K, item: Located<Self::Place>, view: &mut View<'_>) -> bool;
+    fn insert<K: Kernel>(&self, kernel: K, item: Located<Self::Place>, view: &mut View<'_>);
+    /// Calls [`contains`](Self::contains) and [`insert`](Self::insert). If threads call this with the same
+    /// new item at the same time, in rows exactly one of the calls returns false.
+    fn check_and_insert<K: Kernel>(&self, kernel: K, item: Located<Self::Place>, view: &mut View<'_>)
+    -> bool;
+    /// Calls [`insert`](Self::insert) for each item, in order.
+    #[inline(always)]
+    fn insert_all<K: Kernel>(&self, kernel: K, items: &[Located<Self::Place>], view: &mut View<'_>) {
+        items.iter().for_each(|item| self.insert(kernel, *item, view));
+    }
+    /// Calls [`check_and_insert`](Self::check_and_insert) for each item, in order, and writes the i-th answer
+    /// to `seen[i]`.
+    #[inline(always)]
+    fn check_and_insert_all<K: Kernel>(
+        &self,
+        kernel: K,
+        items: &[Located<Self::Place>],
+        view: &mut View<'_>,
+        seen: &mut [bool],
+    ) {
+        for (item, seen) in items.iter().zip(&mut seen[..items.len()]) {
+            *seen = self.check_and_insert(kernel, *item, view);
+        }
+    }
+    /// Returns true if the segment of this age matches, while no shift can happen.
+    fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool;
+    /// Empties the newest segment of `next`, the ring of the next generation, before that generation is
+    /// published.
+    fn empty_newest(&self, next: &Ring);
+    /// Called after the generation has been published, for work that can wait until then.
+    fn after_shift(&self, _view: &mut View<'_>) {}
+    /// Copies the words while other threads write.
+    fn copy_to(&self, words: &mut [u64]);
 }
 
 /// What is in a layout, for ages, statistics and snapshots; none of it is performance-critical. `item` is an item's

@@ -19,97 +19,12 @@
 //! so looks again. If it has not moved, at most the clearing for the next shift can have begun, and then the
 //! new insert was complete before: a query goes from the oldest ages to the youngest, and meets the new bits
 //! later. Rows need further arguments; see `rows::shared`.
-#![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
-use super::kernel::Kernel;
+use super::Memory;
 use super::rows::SharedRows;
 use super::segmented::{Blocks, Slices};
 use super::words::atomic::AtomicWords;
-use super::{Located, Memory};
 use crate::ring::{Age, Ring};
-use crate::sync::{AtomicU64, Ordering, sequential};
-
-/// The ring as a thread last saw it.
-pub(crate) struct View<'a> {
-    published: &'a AtomicU64,
-    pub(crate) ring: Ring,
-}
-
-impl<'a> View<'a> {
-    /// `published` is the generation; `ring` provides k and l.
-    #[inline]
-    pub(crate) fn new(published: &'a AtomicU64, ring: &Ring) -> Self {
-        let mut view = Self { published, ring: ring.clone() };
-        view.is_current();
-        view
-    }
-
-    /// Returns true if the generation is still the same. If not, updates the view to the new one.
-    #[inline(always)]
-    pub(crate) fn is_current(&mut self) -> bool {
-        sequential();
-        let generation = self.published.load(Ordering::SeqCst);
-        let is_current = generation == self.ring.generation();
-        if !is_current {
-            self.move_to(generation);
-        }
-        is_current
-    }
-
-    #[cold]
-    fn move_to(&mut self, generation: u64) {
-        let (k, l) = (self.ring.required_matches(), self.ring.window_generations());
-        self.ring = Ring::at_generation(k, l, generation);
-    }
-}
-
-/// [`Query`](super::Query) and [`Update`](super::Update) for many threads at once, in memory borrowed for a call or a
-/// batch.
-pub(crate) trait SharedUpdate {
-    /// The part of an item's positions that is worth computing only once.
-    type Place: Copy;
-    fn locate(&self, hash: u64) -> Located<Self::Place>;
-    fn prefetch<K: Kernel>(&self, kernel: K, item: Located<Self::Place>, ring: &Ring);
-    /// Like [`prefetch`](Self::prefetch), for an item that will be inserted in any case.
-    #[inline(always)]
-    fn prefetch_to_write<K: Kernel>(&self, kernel: K, item: Located<Self::Place>, ring: &Ring) {
-        self.prefetch(kernel, item, ring);
-    }
-    fn contains<K: Kernel>(&self, kernel: K, item: Located<Self::Place>, view: &mut View<'_>) -> bool;
-    fn insert<K: Kernel>(&self, kernel: K, item: Located<Self::Place>, view: &mut View<'_>);
-    /// Calls [`contains`](Self::contains) and [`insert`](Self::insert). If threads call this with the same
-    /// new item at the same time, in rows exactly one of the calls returns false.
-    fn check_and_insert<K: Kernel>(&self, kernel: K, item: Located<Self::Place>, view: &mut View<'_>)
-    -> bool;
-    /// Calls [`insert`](Self::insert) for each item, in order.
-    #[inline(always)]
-    fn insert_all<K: Kernel>(&self, kernel: K, items: &[Located<Self::Place>], view: &mut View<'_>) {
-        items.iter().for_each(|item| self.insert(kernel, *item, view));
-    }
-    /// Calls [`check_and_insert`](Self::check_and_insert) for each item, in order, and writes the i-th answer
-    /// to `seen[i]`.
-    #[inline(always)]
-    fn check_and_insert_all<K: Kernel>(
-        &self,
-        kernel: K,
-        items: &[Located<Self::Place>],
-        view: &mut View<'_>,
-        seen: &mut [bool],
-    ) {
-        for (item, seen) in items.iter().zip(&mut seen[..items.len()]) {
-            *seen = self.check_and_insert(kernel, *item, view);
-        }
-    }
-    /// Returns true if the segment of this age matches, while no shift can happen.
-    fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool;
-    /// Empties the newest segment of `next`, the ring of the next generation, before that generation is
-    /// published.
-    fn empty_newest(&self, next: &Ring);
-    /// Called after the generation has been published, for work that can wait until then.
-    fn after_shift(&self, _view: &mut View<'_>) {}
-    /// Copies the words while other threads write.
-    fn copy_to(&self, words: &mut [u64]);
-}
 
 /// [`Memory`] that many threads use.
 pub(crate) enum SharedMemory {

@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::profile::SegmentProbe;
+use super::probe::SegmentProbe;
 
 /// Expected memory accesses of one query, by outcome.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -17,6 +17,7 @@
 mod accesses;
 mod bloom;
 mod cell_load;
+mod probe;
 mod profile;
 pub(crate) mod row_runs;
 pub(crate) mod row_spreads;
@@ -26,7 +27,8 @@ mod segment;
 
 pub use accesses::QueryAccesses;
 pub use bloom::{BloomMetrics, bits_per_item as bloom_bits_per_item, metrics as bloom_metrics};
-pub use profile::{Component, Profile, SegmentProbe};
+pub use probe::{Component, SegmentProbe};
+pub use profile::Profile;
 pub use runs::run_probability;
 pub use segment::{Cells, half_full_load, match_probability, part_fill, relative_capacity};
 

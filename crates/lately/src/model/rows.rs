@@ -19,7 +19,7 @@ use core::borrow::Borrow;
 use libm::{ceil, sqrt};
 
 use super::cell_load::CellLoad;
-use super::profile::{Component, SegmentProbe};
+use super::probe::{Component, SegmentProbe};
 use super::row_runs::RowRuns;
 use super::row_spreads::{Generations, Precision, Spreads};
 use super::runs::{Runs, run_probability};

@@ -33,10 +33,22 @@ impl Dimensions {
     }
 
     /// The memory of a filter besides its words: their alignment, and the generation starts.
-    pub(super) fn overhead_bytes(shape: &Shape) -> Option<u64> {
+    fn overhead_bytes(shape: &Shape) -> Option<u64> {
         u64::from(shape.segments())
             .checked_mul(size_of::<GenerationStart>() as u64)?
             .checked_add(ALIGNMENT_BYTES)
+    }
+
+    /// The most cells that a segment can have if the whole filter takes at most `bytes` bytes.
+    pub(super) fn most_cells(shape: &Shape, bytes: u64) -> u64 {
+        let Some(overhead) = Self::overhead_bytes(shape) else { return 0 };
+        let words = bytes.saturating_sub(overhead) / 8;
+        let per_segment = words / u64::from(shape.segments());
+        match shape.segment {
+            Segment::Slices { parts } => per_segment.saturating_mul(64) / u64::from(parts),
+            Segment::Blocks { block_bits, .. } => per_segment / u64::from(block_bits / 64),
+            Segment::Rows { row_bytes, .. } => words / u64::from(row_bytes / 8),
+        }
     }
 
     /// w = l * g.

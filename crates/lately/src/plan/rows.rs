@@ -8,7 +8,6 @@ use alloc::vec::Vec;
 
 use libm::{ceil, exp, log, log2};
 
-use super::search::{most_cells, most_generations};
 use super::{Dimensions, sizing};
 use crate::limits::MIN_RATE;
 use crate::model::row_runs::RowRuns;
@@ -62,7 +61,8 @@ pub(super) fn least_memory(
             continue;
         }
         let Some((fine, model)) = candidate.finely_sized() else { continue };
-        let most_rows = found.map_or(u64::MAX, |found| most_cells(&fine.shape, found.memory_bytes - 1));
+        let most_rows =
+            found.map_or(u64::MAX, |found| Dimensions::most_cells(&fine.shape, found.memory_bytes - 1));
         found = candidate.keeping_slack(max_slack, fine.cells, most_rows, &model).or(found);
     }
     found.into_iter().collect()
@@ -231,7 +231,7 @@ pub(super) fn best_rate(
     let fitting =
         shapes(promise, &window, max_slack, row_bytes, needed_bits).into_iter().filter_map(|shape| {
             let items_per_generation = window.items_per_generation(shape.window_generations);
-            let rows = most_cells(&shape, max_memory);
+            let rows = Dimensions::most_cells(&shape, max_memory);
             let candidate =
                 Dimensions::new(window, shape, items_per_generation, rows).filter(|_| rows > 0)?;
             Some((candidate, rough_rate(&candidate)))
@@ -283,7 +283,7 @@ fn shapes(
         let (least, most) = promise.shape.map_or((1, segments.saturating_sub(1)), |(k, _)| (k, k));
         (least..=most).filter_map(move |k| {
             let room = segments.checked_sub(k).filter(|&l| l > 0)?;
-            let l = promise.shape.map_or(u64::from(room).min(most_generations(window)) as u32, |(_, l)| l);
+            let l = promise.shape.map_or(u64::from(room).min(window.most_generations()) as u32, |(_, l)| l);
             let segment = Segment::Rows { row_bytes, parts };
             Some(Shape { required_matches: k, window_generations: l, segment })
         })

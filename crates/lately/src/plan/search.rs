@@ -126,7 +126,7 @@ fn least_memory_of_group(
         let mut is_near = found.is_empty();
         for segment in promise.segments(group, k, bits_to_match) {
             let shape = Shape { required_matches: k, window_generations: l, segment };
-            let most = most_cells(&shape, affordable);
+            let most = Dimensions::most_cells(&shape, affordable);
             let cells = sizing::least_cells(&shape, items_per_generation, rate, most);
             let cells = cells.and_then(|cells| sizing::fill_words(&segment, cells));
             let candidate =
@@ -233,7 +233,7 @@ fn best_rate_of_group(
         without_find += 1;
         for segment in promise.segments(group, k, bits_to_match) {
             let shape = Shape { required_matches: k, window_generations: l, segment };
-            let cells = most_cells(&shape, max_memory);
+            let cells = Dimensions::most_cells(&shape, max_memory);
             let candidate = Dimensions::new(window, shape, items_per_generation, cells).filter(|_| cells > 0);
             let Some(candidate) = candidate else { continue };
             let rate = candidate.worst_rate();
@@ -364,14 +364,6 @@ fn with_slack(
     }
 }
 
-/// The most generations of a window: each has at least one item and one millisecond.
-pub(super) fn most_generations(window: &Window) -> u64 {
-    match *window {
-        Window::Count { inserts } => inserts,
-        Window::Time { capacity, .. } => window.span_ms().min(capacity),
-    }
-}
-
 /// 64-bit hashes collide; no size can keep a rate near that of the collisions.
 fn check_hash_suffices(promise: &Promise, window: Window, rate: f64) -> Result<(), ConfigError> {
     let (k, l) = promise.shape.unwrap_or((1, 1));
@@ -385,18 +377,6 @@ fn check_hash_suffices(promise: &Promise, window: Window, rate: f64) -> Result<(
         });
     }
     Ok(())
-}
-
-/// The most cells that a segment can have if the whole filter takes at most `bytes` bytes.
-pub(super) fn most_cells(shape: &Shape, bytes: u64) -> u64 {
-    let Some(overhead) = Dimensions::overhead_bytes(shape) else { return 0 };
-    let words = bytes.saturating_sub(overhead) / 8;
-    let per_segment = words / u64::from(shape.segments());
-    match shape.segment {
-        Segment::Slices { parts } => per_segment.saturating_mul(64) / u64::from(parts),
-        Segment::Blocks { block_bits, .. } => per_segment / u64::from(block_bits / 64),
-        Segment::Rows { row_bytes, .. } => words / u64::from(row_bytes / 8),
-    }
 }
 
 impl Promise {
@@ -430,7 +410,7 @@ impl Promise {
                 // One generation is always reported after it has left the window, so the slack is at least
                 // 1/l.
                 let least = ceil(1.0 / max_slack).clamp(1.0, f64::from(MAX_SEGMENTS)) as u32;
-                (least, u64::from(MAX_SEGMENTS - k).min(most_generations(window)) as u32)
+                (least, u64::from(MAX_SEGMENTS - k).min(window.most_generations()) as u32)
             }
         };
         // Rounding the window up to whole generations adds up to l items. Where that matters, every l is

@@ -6,8 +6,9 @@ use super::SharedFilter;
 use super::progress::Progress;
 use crate::filter::operation::{AHEAD, Access, Contains, Hashes, Many, One, Operation};
 use crate::layout::kernel::{Kernel, Work};
-use crate::layout::shared::{SharedMemory, SharedUpdate, View};
-use crate::layout::{Located, whichever};
+use crate::layout::shared::SharedMemory;
+use crate::layout::view::View;
+use crate::layout::{Located, SharedUpdate, whichever};
 
 /// How many inserts of a batch are counted at once: one access to the shared counter instead of this many. If
 /// the caller's code panics in the middle of a batch, fewer than this many inserts are counted but not made.

@@ -3,12 +3,12 @@
 use super::SharedFilter;
 use crate::ageing::AgeRange;
 use crate::filter::as_of::{AsOf, aged};
-use crate::filter::operations::check_lengths;
+use crate::filter::operation::check_lengths;
 use crate::filter::statistics::Statistics;
 use crate::item::Item;
 use crate::layout::runs::newest_run;
-use crate::layout::shared::{SharedMemory, SharedUpdate};
-use crate::layout::whichever;
+use crate::layout::shared::SharedMemory;
+use crate::layout::{SharedUpdate, whichever};
 use crate::ring::{Age, Ring};
 
 impl SharedFilter {

@@ -9,6 +9,8 @@ use std::path::Path;
 use std::time::Duration;
 use std::vec::Vec;
 
+use super::operation::{CheckAndInsert, CheckOrInsert, Insert, check_lengths};
+use super::operations::{insert_in_groups, operations};
 use super::{Counters, Filter, Statistics};
 use crate::ageing::AgeRange;
 use crate::error::{ConfigError, SnapshotError};
@@ -16,8 +18,8 @@ use crate::hash::HashFunction;
 use crate::item::Item;
 use crate::layout::kernel::{Instructions, Kernels};
 use crate::layout::runs::newest_run;
-use crate::layout::shared::{SharedMemory, SharedUpdate, forget_what_moved};
-use crate::layout::whichever;
+use crate::layout::shared::{SharedMemory, forget_what_moved};
+use crate::layout::{SharedUpdate, whichever};
 use crate::plan::{Dimensions, Plan};
 use crate::ring::Ring;
 use crate::window::Window;
@@ -75,6 +77,8 @@ pub struct SharedFilter {
     ring: Ring,
     kernels: Kernels,
 }
+
+operations!(SharedFilter, self, &);
 
 impl TryFrom<Filter> for SharedFilter {
     type Error = ConfigError;

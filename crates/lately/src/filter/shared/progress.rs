@@ -4,8 +4,9 @@
 use std::sync::{PoisonError, TryLockError};
 
 use crate::ageing::{Ageing, Full};
-use crate::layout::shared::{SharedMemory, SharedUpdate, View};
-use crate::layout::whichever;
+use crate::layout::shared::SharedMemory;
+use crate::layout::view::View;
+use crate::layout::{SharedUpdate, whichever};
 use crate::ring::Ring;
 use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering, sequential};
 

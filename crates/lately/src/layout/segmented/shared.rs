@@ -4,9 +4,9 @@
 use super::{Geometry, Segmented};
 use crate::layout::kernel::Kernel;
 use crate::layout::runs::Matches as _;
-use crate::layout::shared::{SharedUpdate, View};
+use crate::layout::view::View;
 use crate::layout::words::atomic::{AtomicWords, SharedWords};
-use crate::layout::{Located, Query, Update};
+use crate::layout::{Located, Query, SharedUpdate, Update};
 use crate::ring::{Age, Ring};
 
 impl<G: Geometry> Segmented<G, AtomicWords> {

@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 use core::ops::{Deref, DerefMut};
 
 use super::huge_pages;
+use crate::layout::instructions::LINE_BYTES;
 
-/// A cache line, in bytes and in words.
-pub(crate) const LINE_BYTES: usize = 64;
+/// A cache line, in words.
 pub(super) const LINE_WORDS: usize = LINE_BYTES / 8;
 /// The cost of alignment: the allocator aligns to one word, so up to seven words are skipped.
 pub(crate) const ALIGNMENT_BYTES: u64 = (LINE_BYTES - 8) as u64;

@@ -4,10 +4,10 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::{Deref, Range};
 
-use super::aligned::{LINE_BYTES, LINE_WORDS};
+use super::aligned::LINE_WORDS;
 use super::bits::{Words, WordsMut};
 use super::huge_pages;
-use crate::layout::instructions::InstructionSet;
+use crate::layout::instructions::{InstructionSet, LINE_BYTES};
 use crate::sync::{AtomicU64, Ordering, fence};
 
 /// The same as [`AlignedWords`](super::aligned::AlignedWords), but writable through `&self`.
