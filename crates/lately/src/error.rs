@@ -144,9 +144,9 @@ pub enum ConfigError {
         /// The requested capacity.
         capacity: u64,
     },
-    /// An overload policy was given for a count window.
+    /// An overload policy was given without a time window.
     #[error(
-        "an overload policy was given for a count window, which cannot be overloaded: leave it out, or ask for time_window(span, capacity)"
+        "an overload policy was given without a time window, and nothing else can be overloaded: leave it out, or ask for time_window(span, capacity)"
     )]
     OverloadWithoutTime,
     /// The requested promise does not fit into `max_memory`.

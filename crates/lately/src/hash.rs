@@ -61,7 +61,7 @@ impl HashFunction {
     /// Returns the 64-bit hash of an item.
     #[inline]
     #[must_use]
-    pub fn hash_of<T: Item + ?Sized>(&self, item: &T) -> u64 {
+    pub fn hash_of<T: Item>(&self, item: T) -> u64 {
         item.with_bytes(|bytes| self.hash(bytes))
     }
 

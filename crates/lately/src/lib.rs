@@ -27,11 +27,14 @@
 //! |---|---|
 //! | remember items | [`Filter`]; [`SharedFilter`] for many threads; [`AnyFilter`] for code that takes either |
 //! | describe a filter | [`Builder`], or all settings at once as a [`Promise`] |
-//! | know what it costs | [`Plan`], with its [`Window`] and [`Shape`]; [`model`] has the formulas |
-//! | drop repeats of an iterator or a stream | [`UnseenExt`], [`UnseenStreamExt`] |
+//! | know what it costs | [`Plan`], with its [`Window`], [`Shape`] and [`Segment`]; [`model`] has the formulas |
+//! | drop repeats of an iterator or a stream | [`UnseenExt`]; `UnseenStreamExt` with the feature `futures` |
 //! | use your own types as items | [`Item`], [`CompositeKey`], [`HashFunction`] |
 //! | look inside | [`Statistics`], [`Counters`], [`AgeRange`]; [`AsOf`] for a later time |
-//! | survive a restart | [`Filter::save`], [`Filter::load`], [`PendingSave`], [`SnapshotError`] |
+//! | survive a restart | [`Filter::save`], [`Filter::load`], [`PendingSave`], [`FORMAT_VERSION`] |
+//! | handle errors | [`ConfigError`], [`SnapshotError`], [`UnknownName`] (of a [`Layout`], [`Prefer`] or [`Overload`]) |
+//! | know the limits | [`MAX_WINDOW`], [`MIN_RATE`], [`MAX_SEGMENTS`], [`MAX_PARTS`], [`DEFAULT_SLACK`] |
+//! | spread a window over shards, or decide on huge pages | [`shard_window`], [`ask_for_huge_pages`] |
 //!
 //! # Windows, rates and limits
 //!
@@ -157,8 +160,9 @@
 //!   full, and right after a shift, the rate is lower. Repeated items lower it further.
 //! - **Every insert counts** towards the window, also an insert of an item that is already there.
 //!   [`check_or_insert`](Filter::check_or_insert) does not insert repeats, so repeats do not age the filter.
+//! - **A single `u8` is an integer:** `insert(b'a')` inserts the item `97`. A slice of `u8` is bytes.
 //! - **Shifts.** With [`Layout::Slices`] and [`Layout::Blocks`] every g-th insert takes longer: it empties
-//!   one segment, 1/(k + l) of the memory. [`Layout::Rows`] has no such pause.
+//!   one segment, 1/(k + l) of the memory. [`Layout::Rows`] does not pause.
 //! - **Time windows** shift only when the caller advances the clock. The rate is promised for inserts that
 //!   are spread over the span. When one generation (1/l of the span) receives more than 1/l of the capacity,
 //!   the rate rises or the span gets shorter, as [`Overload`] selects. This happens even if the whole span
@@ -204,15 +208,15 @@ mod window;
 pub use ageing::AgeRange;
 pub use error::{ConfigError, SnapshotError};
 pub use filter::{
-    AnyFilter, AsOf, Builder, Counters, FORMAT_VERSION, Filter, Statistics, UnseenExt, UnseenIter,
+    AnyFilter, AsOf, Builder, Counters, FORMAT_VERSION, Filter, Statistics, Unseen, UnseenBy, UnseenExt,
 };
 #[cfg(feature = "std")]
 pub use filter::{PendingSave, SharedFilter};
 #[cfg(feature = "futures")]
-pub use filter::{UnseenStream, UnseenStreamExt};
+pub use filter::{UnseenByStream, UnseenStream, UnseenStreamExt};
 pub use hash::HashFunction;
 pub use item::{CompositeKey, Item};
-pub use layout::kernel::Instructions;
+pub use layout::instructions::Instructions;
 pub use layout::words::huge_pages::ask_for_huge_pages;
 pub use limits::{MAX_PARTS, MAX_SEGMENTS, MAX_WINDOW, MIN_RATE};
 pub use names::UnknownName;

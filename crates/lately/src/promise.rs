@@ -33,8 +33,8 @@ pub struct Promise {
     /// A count window: the last this many inserts.
     pub window: Option<u64>,
     /// A time window: the inserts of the last span of the caller's clock, rounded up to whole milliseconds.
-    #[cfg_attr(feature = "serde", serde(rename = "within_ms", with = "crate::milliseconds::option"))]
-    pub within: Option<Duration>,
+    #[cfg_attr(feature = "serde", serde(rename = "span_ms", with = "crate::milliseconds::option"))]
+    pub span: Option<Duration>,
     /// The most inserts expected in the span of a time window.
     pub capacity: Option<u64>,
     /// What a time window keeps when it receives more than its capacity.
@@ -69,12 +69,25 @@ pub enum Prefer {
     Memory,
 }
 
+/// The value that the planner must find.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Goal {
+    /// The size that a rate needs.
+    Size { window: Window, rate: f64 },
+    /// The best rate that fits.
+    Rate { window: Window, max_memory: u64 },
+    /// The size at which parts are half full: the paper's design.
+    HalfFull { window: Window },
+    /// The largest window that fits.
+    Window { rate: f64, max_memory: u64 },
+}
+
 names!(Prefer, "preference": Speed = "speed", Memory = "memory");
 
 impl Promise {
     /// Returns the window, or `None` if it is to be found from `max_memory`.
     pub(crate) fn asked_window(&self) -> Result<Option<Window>, ConfigError> {
-        let timed = match (self.window, self.within, self.capacity) {
+        let timed = match (self.window, self.span, self.capacity) {
             (Some(window), Some(_), _) => return Err(ConfigError::TwoWindows { window }),
             (_, None, Some(capacity)) => return Err(ConfigError::CapacityWithoutSpan { capacity }),
             (_, Some(_), None) => return Err(ConfigError::MissingCapacity),
@@ -89,12 +102,33 @@ impl Promise {
         Ok(Some(Window::Time { span, capacity, overload }))
     }
 
-    /// Checks every setting, and which settings go together. Planning checks more: not every valid promise can be
-    /// kept.
+    /// Checks every setting, which settings go together, and that none is missing. Planning checks more: not every valid
+    /// promise can be kept.
     ///
     /// # Errors
     /// Names the setting, its value, and what is possible.
     pub fn check(&self) -> Result<(), ConfigError> {
+        self.goal().map(|_| ())
+    }
+
+    /// Returns the value that the planner must find, after all checks.
+    pub(crate) fn goal(&self) -> Result<Goal, ConfigError> {
+        self.check_given()?;
+        match (self.asked_window()?, self.false_positive_rate, self.max_memory) {
+            (Some(window), Some(rate), _) => Ok(Goal::Size { window, rate }),
+            (Some(window), None, Some(max_memory)) => Ok(Goal::Rate { window, max_memory }),
+            (Some(window), None, None) if self.shape.is_some() => Ok(Goal::HalfFull { window }),
+            (None, Some(rate), Some(max_memory)) => Ok(Goal::Window { rate, max_memory }),
+            (Some(_), None, None) => Err(ConfigError::MissingRate),
+            (None, ..) => Err(ConfigError::MissingWindow),
+        }
+    }
+
+    /// The same as [`check`](Self::check), but settings may still be missing.
+    ///
+    /// # Errors
+    /// The same as [`check`](Self::check).
+    pub fn check_given(&self) -> Result<(), ConfigError> {
         if let Some(window) = self.asked_window()? {
             let items = window.items();
             if items == 0 || items > MAX_WINDOW {

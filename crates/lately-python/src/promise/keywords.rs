@@ -23,7 +23,7 @@ impl Keywords {
             let keyword = Keyword { name: &name, value: &value };
             match name.as_str() {
                 "window" => promise.window = keyword.given(Keyword::count)?,
-                "within" => promise.within = keyword.given(Keyword::span)?,
+                "within" => promise.span = keyword.given(Keyword::span)?,
                 "capacity" => promise.capacity = keyword.given(Keyword::count)?,
                 "false_positive_rate" => promise.false_positive_rate = keyword.given(Keyword::number)?,
                 "max_slack" => promise.max_slack = keyword.given(Keyword::number)?,

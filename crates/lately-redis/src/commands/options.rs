@@ -92,7 +92,7 @@ impl Options {
         match keyword.to_ascii_uppercase().as_slice() {
             b"SPAN" => {
                 let span = Duration::from_millis(arguments.integer("SPAN", 1..=u64::MAX)?);
-                set_once("SPAN", &mut given.within, span)?;
+                set_once("SPAN", &mut given.span, span)?;
             }
             b"OVERLOAD" => {
                 let policies = [Overload::KeepRate, Overload::KeepWindow];
@@ -121,7 +121,7 @@ impl Options {
         let mut promise = self.given;
         promise.false_positive_rate = promise.false_positive_rate.or(default.false_positive_rate);
         promise.window = promise.window.or(default.window);
-        if promise.within.is_some() {
+        if promise.span.is_some() {
             promise.capacity = promise.window.take();
         }
         // A given shape determines slack and layout, so their defaults do not apply.

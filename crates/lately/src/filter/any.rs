@@ -19,13 +19,16 @@ mod sealed {
     impl Sealed for super::SharedFilter {}
     #[cfg(feature = "std")]
     impl Sealed for &super::SharedFilter {}
+    #[cfg(feature = "std")]
+    impl Sealed for std::sync::Arc<super::SharedFilter> {}
     impl<F: Sealed> Sealed for &mut F {}
 }
 
-/// A [`Filter`], a [`SharedFilter`](crate::SharedFilter), or a reference to one: for code that works with either.
+/// A [`Filter`], a [`SharedFilter`](crate::SharedFilter), or a reference or `Arc` to one: for code that works with
+/// either.
 ///
 /// Every method is described at [`Filter`], under the same name. Methods that write take `&mut self`; a
-/// `&SharedFilter` is a filter too, so threads can each pass their own reference.
+/// `&SharedFilter` and an `Arc<SharedFilter>` are filters too, so each thread or task can have its own.
 ///
 /// ```
 /// use lately::{AnyFilter, Filter};
@@ -47,6 +50,7 @@ pub trait AnyFilter: sealed::Sealed {
     #[must_use]
     fn contains_hash(&self, hash: u64) -> bool;
     /// See [`Filter::check_and_insert_hash`].
+    #[must_use = "the answer says whether the item is new; use insert_hash if you do not need it"]
     fn check_and_insert_hash(&mut self, hash: u64) -> bool;
     /// See [`Filter::check_or_insert_hash`].
     fn check_or_insert_hash(&mut self, hash: u64) -> bool;
@@ -123,6 +127,7 @@ pub trait AnyFilter: sealed::Sealed {
     }
     /// See [`Filter::check_and_insert`].
     #[inline]
+    #[must_use = "the answer says whether the item is new; use insert if you do not need it"]
     fn check_and_insert<T: Item>(&mut self, item: T) -> bool {
         self.check_and_insert_hash(self.hash_of(item))
     }
@@ -275,4 +280,6 @@ any_filter!([] Filter => Filter);
 any_filter!([] SharedFilter => SharedFilter);
 #[cfg(feature = "std")]
 any_filter!([] &SharedFilter => SharedFilter);
+#[cfg(feature = "std")]
+any_filter!([] std::sync::Arc<SharedFilter> => SharedFilter);
 any_filter!([F: AnyFilter] &mut F => F);

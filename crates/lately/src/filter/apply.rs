@@ -87,7 +87,7 @@ impl<O: Operation> Work for One<&mut Filter, O> {
     #[inline(always)]
     fn call<K: Kernel>(self, kernel: K) -> bool {
         let Filter { memory: Memory::Rows64(rows), ring, ageing, .. } = self.filter else {
-            return call_apart(kernel, InAnyLayout(self));
+            return call_not_inlined(kernel, InAnyLayout(self));
         };
         let filter = OwnedFilter { layout: rows.update(), ring, ageing };
         let item = filter.layout.locate(self.hash);
@@ -121,7 +121,7 @@ impl Work for One<&Filter, Contains> {
     #[inline(always)]
     fn call<K: Kernel>(self, kernel: K) -> bool {
         let Filter { memory: Memory::Rows64(rows), ring, .. } = self.filter else {
-            return call_apart(kernel, InAnyLayout(self));
+            return call_not_inlined(kernel, InAnyLayout(self));
         };
         let layout = rows.query();
         layout.contains(kernel, layout.locate(self.hash), ring)
@@ -144,7 +144,7 @@ impl Work for InAnyLayout<One<&Filter, Contains>> {
 /// Calls work in a separate function. This function must have no target features: one with them would be
 /// inlined anyway.
 #[inline(never)]
-fn call_apart<W: Work, K: Kernel>(kernel: K, work: W) -> W::Output {
+fn call_not_inlined<W: Work, K: Kernel>(kernel: K, work: W) -> W::Output {
     kernel.call(work)
 }
 
@@ -221,19 +221,19 @@ impl<H: Hashes> Upcoming<H> {
 impl Filter {
     #[inline]
     pub(super) fn apply<O: Operation>(&mut self, operation: O, hash: u64) -> bool {
-        self.kernels.call(One { filter: self, operation, hash })
+        self.kernel.call(One { filter: self, operation, hash })
     }
 
     #[inline]
     pub(super) fn query(&self, hash: u64) -> bool {
-        self.kernels.call(One { filter: self, operation: Contains, hash })
+        self.kernel.call(One { filter: self, operation: Contains, hash })
     }
 
     pub(super) fn apply_all<O: Operation>(&mut self, operation: O, hashes: impl Hashes, seen: &mut [bool]) {
-        self.kernels.call(Many { filter: self, operation, hashes, seen });
+        self.kernel.call(Many { filter: self, operation, hashes, seen });
     }
 
     pub(super) fn query_all(&self, hashes: impl Hashes, seen: &mut [bool]) {
-        self.kernels.call(Many { filter: self, operation: Contains, hashes, seen });
+        self.kernel.call(Many { filter: self, operation: Contains, hashes, seen });
     }
 }

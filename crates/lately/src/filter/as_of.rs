@@ -11,15 +11,23 @@ use crate::ring::{Age, Ring};
 ///
 /// Every method answers as the filter would after [`advance_to`](Filter::advance_to), but the filter does not
 /// change. So readers that must not write, for example those of a replica, still see an idle filter expire.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct AsOf<'a, F = Filter> {
     pub(super) filter: &'a F,
-    /// `None`: the filter's own time.
+    /// `None`: the filter's own time, which may be unset.
     pub(super) now_ms: Option<u64>,
     /// The number of shifts due until then. After n shifts, the segments of the n youngest ages are empty,
     /// and every other segment is older by n generations. Not used for a shared filter, which may shift meanwhile.
     pub(super) shifts: u32,
 }
+
+impl<F> Clone for AsOf<'_, F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F> Copy for AsOf<'_, F> {}
 
 impl Filter {
     /// Returns a view of the filter at `now_ms`. A time before the filter's latest time means the latest

@@ -67,7 +67,7 @@ impl Builder {
     /// Guarantees the last `inserts` inserts.
     pub fn window(mut self, inserts: u64) -> Self {
         self.promise.window = Some(inserts);
-        (self.promise.within, self.promise.capacity) = (None, None);
+        (self.promise.span, self.promise.capacity) = (None, None);
         self
     }
 
@@ -78,7 +78,7 @@ impl Builder {
     /// capacity that covers the bursts. See [`Filter::advance_to`] and [`overload`](Self::overload).
     pub fn time_window(mut self, span: Duration, capacity: u64) -> Self {
         self.promise.window = None;
-        (self.promise.within, self.promise.capacity) = (Some(span), Some(capacity));
+        (self.promise.span, self.promise.capacity) = (Some(span), Some(capacity));
         self
     }
 

@@ -7,8 +7,8 @@ mod as_of;
 mod builder;
 #[cfg(feature = "std")]
 mod file;
+mod methods;
 mod operation;
-mod operations;
 #[cfg(feature = "serde")]
 mod serde;
 #[cfg(feature = "std")]
@@ -24,7 +24,8 @@ use crate::ageing::Ageing;
 use crate::error::ConfigError;
 use crate::hash::HashFunction;
 use crate::layout::Memory;
-use crate::layout::kernel::{Instructions, Kernels};
+use crate::layout::instructions::Instructions;
+use crate::layout::kernel::AnyKernel;
 use crate::plan::{Dimensions, Plan};
 use crate::ring::Ring;
 use crate::window::Window;
@@ -38,9 +39,9 @@ pub use file::PendingSave;
 pub use shared::SharedFilter;
 pub use snapshot::FORMAT_VERSION;
 pub use statistics::{Counters, Statistics};
-pub use unseen::{UnseenExt, UnseenIter};
+pub use unseen::{Unseen, UnseenBy, UnseenExt};
 #[cfg(feature = "futures")]
-pub use unseen::{UnseenStream, UnseenStreamExt};
+pub use unseen::{UnseenByStream, UnseenStream, UnseenStreamExt};
 
 /// A sliding-window Bloom filter: answers "have I seen this lately?" in fixed memory.
 ///
@@ -48,7 +49,7 @@ pub use unseen::{UnseenStream, UnseenStreamExt};
 /// were never inserted are reported at most at the requested rate. Items that have left the window are soon
 /// forgotten; [`max_slack`](crate::Builder::max_slack) bounds how soon.
 ///
-/// An item is any `Item`. Every operation also has a form for callers with their own 64-bit hash
+/// An item is bytes, text, an integer, or a tuple of them: see [`Item`](crate::Item). Every operation also has a form for callers with their own 64-bit hash
 /// (`*_hash`; the hash must be well mixed) and for many items at once (`*_batch`, `*_hash_batch`).
 ///
 /// ```
@@ -68,7 +69,7 @@ pub struct Filter {
     ageing: Ageing,
     memory: Memory,
     /// Selects how the filter computes; not part of its state.
-    kernels: Kernels,
+    kernel: AnyKernel,
 }
 
 /// Equal filters have the same state, bit for bit.
@@ -91,7 +92,7 @@ impl Filter {
         let ring = Ring::new(shape.required_matches, shape.window_generations);
         let memory = Memory::allocate(&shape, cells, &ring).ok_or(refused)?;
         let ageing = Ageing::new(window, items_per_generation, &ring);
-        Ok(Self { dimensions, hash_function, ring, ageing, memory, kernels: Kernels::fastest() })
+        Ok(Self { dimensions, hash_function, ring, ageing, memory, kernel: AnyKernel::fastest() })
     }
 
     /// Forgets everything. The filter is like a new one, with its clock unset.
@@ -118,15 +119,15 @@ impl Filter {
     /// Returns the instructions that this filter computes with: by default the fastest of the machine.
     #[must_use]
     pub fn instructions(&self) -> Instructions {
-        self.kernels.instructions()
+        self.kernel.instructions()
     }
 
     /// Computes with these instructions from now on, for example to compare them. Answers and bits stay the same.
     /// Returns false, and changes nothing, if the machine does not have them.
     pub fn set_instructions(&mut self, instructions: Instructions) -> bool {
-        let kernels = Kernels::new(instructions);
-        self.kernels = kernels.unwrap_or(self.kernels);
-        kernels.is_some()
+        let kernel = AnyKernel::new(instructions);
+        self.kernel = kernel.unwrap_or(self.kernel);
+        kernel.is_some()
     }
 
     /// Returns a copy, or an error if the memory for it cannot be allocated; `clone` would abort the program.
@@ -137,7 +138,7 @@ impl Filter {
         let mut copy = Self::with_dimensions(self.dimensions, self.hash_function)?;
         copy.ring = self.ring.clone();
         copy.ageing = self.ageing.clone();
-        copy.kernels = self.kernels;
+        copy.kernel = self.kernel;
         let contents = copy.memory.contents_mut();
         contents.words_mut().copy_from_slice(self.memory.contents().words());
         contents.ring_was_set(&copy.ring);

@@ -16,9 +16,9 @@ const FEW: f64 = 30.0;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Statistics {
-    /// Inserts since the filter was built or cleared.
+    /// Inserts since the filter was built, or since [`Filter::clear`].
     pub inserts: u64,
-    /// Shifts since then.
+    /// Shifts since then. [`SharedFilter::clear`](crate::SharedFilter::clear) resets nothing, and makes k + l shifts.
     pub generation: u64,
     /// Share of set bits in each segment, newest first.
     pub fill_by_age: Vec<f64>,
@@ -45,9 +45,9 @@ pub struct Statistics {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Counters {
-    /// Inserts since the filter was built or cleared.
+    /// Inserts since the filter was built, or since [`Filter::clear`].
     pub inserts: u64,
-    /// Shifts since then.
+    /// Shifts since then. [`SharedFilter::clear`](crate::SharedFilter::clear) resets nothing, and makes k + l shifts.
     pub generation: u64,
     /// How often the caller's clock went backwards.
     pub backward_steps: u64,

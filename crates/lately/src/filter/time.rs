@@ -82,7 +82,7 @@ impl Filter {
     /// count window.
     ///
     /// This is the requested span, unless [`Overload::KeepRate`](crate::Overload::KeepRate) has recently
-    /// shortened it.
+    /// shortened it, or [`SharedFilter::clear`](crate::SharedFilter::clear) was called less than one span ago.
     #[must_use]
     pub fn guaranteed_span(&self) -> Option<Duration> {
         self.ageing.guaranteed_span(&self.ring)

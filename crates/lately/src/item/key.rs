@@ -1,6 +1,8 @@
 //! Several values as one item.
 
 use alloc::vec::Vec;
+use core::fmt;
+use core::hash::{Hash, Hasher};
 
 use super::Item;
 use super::decimal::Decimal;
@@ -14,13 +16,12 @@ const SHORT: usize = 192;
 /// So `("user-5", 17)` is the item `6:user-5,2:17,`. No two different lists of values give the same key. A tuple is
 /// turned into this key; use the type itself if the number of values is known only at run time, or to reuse its memory.
 ///
+/// A key of one value is another item than the value itself. For one value, insert the value, as the command does.
+///
 /// ```
 /// use lately::CompositeKey;
 ///
-/// let mut key = CompositeKey::new();
-/// for value in ["user-5", "17"] {
-///     key.push(value);
-/// }
+/// let key: CompositeKey = ["user-5", "17"].into_iter().collect();
 /// assert_eq!(key.as_bytes(), b"6:user-5,2:17,");
 ///
 /// let mut seen = lately::Filter::new(1000, 1e-9)?;
@@ -28,7 +29,7 @@ const SHORT: usize = 192;
 /// assert!(seen.contains(&key));
 /// # Ok::<(), lately::ConfigError>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct CompositeKey {
     short: [u8; SHORT],
     /// The number of bytes in `short`; the key is there unless `long` has it.
@@ -44,8 +45,9 @@ impl Default for CompositeKey {
 }
 
 impl CompositeKey {
-    /// Returns a key without values.
+    /// Returns a key without values. Its bytes are the empty item.
     #[inline]
+    #[must_use]
     pub fn new() -> Self {
         Self { short: [0; SHORT], len: 0, long: Vec::new() }
     }
@@ -85,6 +87,40 @@ impl CompositeKey {
             self.long.extend_from_slice(&self.short[..self.len]);
         }
         self.long.extend_from_slice(bytes);
+    }
+}
+
+impl fmt::Debug for CompositeKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CompositeKey(\"{}\")", self.as_bytes().escape_ascii())
+    }
+}
+
+impl PartialEq for CompositeKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_bytes() == other.as_bytes()
+    }
+}
+
+impl Eq for CompositeKey {}
+
+impl Hash for CompositeKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_bytes().hash(state);
+    }
+}
+
+impl<T: Item> Extend<T> for CompositeKey {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
+        values.into_iter().for_each(|value| self.push(&value));
+    }
+}
+
+impl<T: Item> FromIterator<T> for CompositeKey {
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
+        let mut key = Self::new();
+        key.extend(values);
+        key
     }
 }
 

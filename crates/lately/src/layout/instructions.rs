@@ -1,8 +1,51 @@
 //! The instruction sets that layouts have code for.
 //!
-//! A value of such a type is proof that the machine has the instructions: an [`Avx2`] exists only where they were
+//! A value of one of these types is proof that the machine has the instructions: an [`Avx2`] exists only where they were
 //! detected.
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
+
+use crate::names::names;
+
+/// The instructions that a filter computes with. All give the same bits and answers.
+// Slowest first: `AnyKernel::fastest` takes the last that the machine has.
+///
+/// ```
+/// use lately::{Filter, Instructions};
+///
+/// let mut filter = Filter::new(1000, 1e-3)?;
+/// let fastest = filter.instructions();
+/// assert!(filter.set_instructions(Instructions::Portable), "every machine has them");
+/// assert!(filter.set_instructions(fastest));
+/// # Ok::<(), lately::ConfigError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Instructions {
+    /// Those that every machine has.
+    Portable,
+    /// AVX2 of x86-64 processors.
+    Avx2,
+    /// AVX-512 of x86-64 processors.
+    Avx512,
+}
+
+names!(Instructions, "instruction set": Portable = "portable", Avx2 = "avx2", Avx512 = "avx512");
+
+impl Instructions {
+    /// Returns true if this machine has these instructions.
+    #[must_use]
+    pub fn are_available(self) -> bool {
+        match self {
+            Self::Portable => true,
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Self::Avx2 => Avx2::detect().is_some(),
+            #[cfg(all(target_arch = "x86_64", feature = "std"))]
+            Self::Avx512 => Avx512::detect().is_some(),
+            #[cfg(not(all(target_arch = "x86_64", feature = "std")))]
+            Self::Avx2 | Self::Avx512 => false,
+        }
+    }
+}
 
 /// A cache line, in bytes.
 pub(crate) const LINE_BYTES: usize = 64;

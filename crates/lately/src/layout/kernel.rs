@@ -1,17 +1,16 @@
 //! Runs code with the best instructions of the machine. All instruction sets give the same bits.
 //!
 //! Code that should be compiled for an instruction set is a [`Work`], generic over the kernel.
-//! [`Kernels::call`] calls it, once per operation or per batch: inside, everything is inlined and compiled with
+//! [`AnyKernel::call`] calls it, once per operation or per batch: inside, everything is inlined and compiled with
 //! those instructions.
 #![allow(clippy::inline_always)] // see `Work`
 
-use super::instructions::Portable;
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 use super::instructions::{Avx2, Avx512};
+use super::instructions::{Instructions, Portable};
 use super::rows::RowKernel;
-use crate::names::names;
 
-/// An instruction set with the code of every layout for it. A layout that has such code adds its trait here.
+/// An instruction set with the code of every layout for it. A layout that has code for instruction sets adds its trait here.
 pub(crate) trait Kernel: RowKernel {
     /// Calls work that is compiled for these instructions.
     fn call<W: Work>(self, work: W) -> W::Output;
@@ -24,41 +23,9 @@ pub(crate) trait Work {
     fn call<K: Kernel>(self, kernel: K) -> Self::Output;
 }
 
-/// The instructions that a filter computes with. All give the same bits and answers.
-///
-/// ```
-/// use lately::{Filter, Instructions};
-///
-/// let mut filter = Filter::new(1000, 1e-3)?;
-/// let fastest = filter.instructions();
-/// assert!(filter.set_instructions(Instructions::Portable), "every machine has them");
-/// assert!(filter.set_instructions(fastest));
-/// # Ok::<(), lately::ConfigError>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Instructions {
-    /// Those that every machine has.
-    Portable,
-    /// AVX2 of x86-64 processors.
-    Avx2,
-    /// AVX-512 of x86-64 processors.
-    Avx512,
-}
-
-names!(Instructions, "instruction set": Portable = "portable", Avx2 = "avx2", Avx512 = "avx512");
-
-impl Instructions {
-    /// Returns true if this machine has these instructions.
-    #[must_use]
-    pub fn are_available(self) -> bool {
-        Kernels::new(self).is_some()
-    }
-}
-
 /// The kernel that a filter uses.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Kernels {
+pub(crate) enum AnyKernel {
     Portable(Portable),
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     Avx2(Avx2),
@@ -66,7 +33,7 @@ pub(crate) enum Kernels {
     Avx512(Avx512),
 }
 
-impl Kernels {
+impl AnyKernel {
     /// Returns the fastest kernel of this machine.
     pub(crate) fn fastest() -> Self {
         let fastest = Instructions::ALL.iter().rev().find_map(|instructions| Self::new(*instructions));
@@ -82,7 +49,7 @@ impl Kernels {
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
             Instructions::Avx512 => Avx512::detect().map(Self::Avx512),
             #[cfg(not(all(target_arch = "x86_64", feature = "std")))]
-            _ => None,
+            Instructions::Avx2 | Instructions::Avx512 => None,
         }
     }
 

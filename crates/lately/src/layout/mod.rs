@@ -4,7 +4,7 @@
 //! item side by side can answer with one memory access.
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
-mod instructions;
+pub(crate) mod instructions;
 pub(crate) mod kernel;
 mod rows;
 pub(crate) mod runs;

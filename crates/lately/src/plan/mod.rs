@@ -1,7 +1,7 @@
 //! From a requested promise to a shape and a size.
 //!
 //! [`sizing`] finds the least size at which a given shape keeps a rate. [`search`] tries the shapes.
-//! A [`Promise`] decides which value to find: the size, the rate or the window.
+//! A [`Goal`] says which value to find: the size, the rate or the window.
 
 mod dimensions;
 mod rows;
@@ -18,7 +18,7 @@ use crate::error::ConfigError;
 use crate::model::{self, QueryAccesses};
 #[cfg(doc)]
 use crate::promise::Prefer;
-use crate::promise::Promise;
+use crate::promise::{Goal, Promise};
 use crate::shape::{Layout, Shape};
 use crate::window::Window;
 
@@ -124,18 +124,17 @@ impl Promise {
     }
 
     fn search(&self) -> Result<Vec<Dimensions>, ConfigError> {
-        self.check()?;
-        match (self.asked_window()?, self.false_positive_rate, self.max_memory) {
-            (Some(window), Some(rate), None) => search::least_memory(self, window, rate),
-            (Some(window), Some(rate), Some(max_memory)) => {
+        match self.goal()? {
+            Goal::Size { window, rate } => {
                 let found = search::least_memory(self, window, rate)?;
-                self.within_memory(found, window, rate, max_memory)
+                match self.max_memory {
+                    Some(max_memory) => self.within_memory(found, window, rate, max_memory),
+                    None => Ok(found),
+                }
             }
-            (Some(window), None, Some(max_memory)) => search::best_rate(self, window, max_memory),
-            (Some(window), None, None) if self.shape.is_some() => search::half_full(self, window),
-            (None, Some(rate), Some(max_memory)) => search::largest_window(self, rate, max_memory),
-            (Some(_), None, None) => Err(ConfigError::MissingRate),
-            (None, ..) => Err(ConfigError::MissingWindow),
+            Goal::Rate { window, max_memory } => search::best_rate(self, window, max_memory),
+            Goal::HalfFull { window } => search::half_full(self, window),
+            Goal::Window { rate, max_memory } => search::largest_window(self, rate, max_memory),
         }
     }
 

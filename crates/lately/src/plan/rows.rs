@@ -93,7 +93,7 @@ struct Candidate {
     /// From the spreads of the coarse model alone.
     rough: Dimensions,
     model: RowModel,
-    /// The promiseed rate minus hash collisions.
+    /// The requested rate minus hash collisions.
     budget: f64,
     /// Items per row and generation.
     load: f64,

@@ -324,7 +324,7 @@ pub(super) fn half_full(promise: &Promise, window: Window) -> Result<Vec<Dimensi
     }
 }
 
-/// Runs a search with the promiseed slack, or with the default one, which is relaxed as long as nothing is
+/// Runs a search with the requested slack, or with the default one, which is relaxed as long as nothing is
 /// found.
 fn with_slack(
     promise: &Promise,
@@ -350,7 +350,7 @@ fn with_slack(
     {
         return Err(promise.slack_unreachable(slack, least));
     }
-    // Find the least slack that can be reached. If no slack was promiseed, that is also the result.
+    // Find the least slack that can be reached. If no slack was requested, that is also the result.
     let mut relaxed = first.max(1.0 / f64::from(MAX_SEGMENTS));
     loop {
         let found = search(relaxed)?;

@@ -110,9 +110,9 @@ impl Dedup {
         let mut state = self.open_state()?;
         let filter = load_or_build(promise, state.as_ref())?;
         let overloaded_before =
-            if promise.within.is_some() { filter.statistics().overloaded_generations } else { 0 };
+            if promise.span.is_some() { filter.counters().overloaded_generations } else { 0 };
         let time_field = self.time.time_field.as_deref().map(|field| (field, self.time.time_unit));
-        let clock = match (&time_field, promise.within) {
+        let clock = match (&time_field, promise.span) {
             (Some(_), _) => Clock::Events,
             (None, Some(_)) => Clock::Arrival,
             (None, None) => Clock::None,
@@ -156,7 +156,7 @@ impl Dedup {
         let is_asked_for = self.output.stats || self.output.stats_json.is_some();
         // A summary reads the whole filter. It is made only if requested, or if a time window may need a
         // warning.
-        let summary = (is_asked_for || promise.within.is_some())
+        let summary = (is_asked_for || promise.span.is_some())
             .then(|| Summary::new(sieve.counts, elapsed, &sieve.filter));
         let capacity = promise.capacity.unwrap_or(0);
         if let Some(warning) =

@@ -40,8 +40,8 @@ pub(super) fn check(promise: &Promise, stored: &Plan, path: &Path) -> Result<(),
 fn window(promise: &Promise, stored: &Window) -> Option<Difference> {
     let count = |inserts: u64| format!("--window {inserts}");
     let within = |span| format!("--within {}", human_span(span));
-    let asked = promise.within.map_or_else(|| count(promise.window.unwrap_or(0)), within);
-    match (*stored, promise.within) {
+    let asked = promise.span.map_or_else(|| count(promise.window.unwrap_or(0)), within);
+    match (*stored, promise.span) {
         (Window::Count { inserts }, _) => (promise.window != Some(inserts)).then(|| Difference {
             setting: "the window",
             asked,

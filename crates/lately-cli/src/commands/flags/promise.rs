@@ -47,7 +47,7 @@ impl From<&PromiseFlags> for Promise {
     fn from(flags: &PromiseFlags) -> Self {
         let mut promise = Self::default();
         promise.window = flags.window;
-        promise.within = flags.within;
+        promise.span = flags.within;
         promise.capacity = flags.capacity;
         promise.false_positive_rate = Some(flags.fp);
         promise.max_slack = flags.slack;

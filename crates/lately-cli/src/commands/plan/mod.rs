@@ -64,7 +64,7 @@ impl PlanCommand {
     /// Returns the promise of one shard, and its window if `--shards` is given.
     fn of_one_shard(&self) -> (Promise, Option<u64>) {
         let mut promise = Promise::from(&self.promise);
-        let items = if promise.within.is_some() { &mut promise.capacity } else { &mut promise.window };
+        let items = if promise.span.is_some() { &mut promise.capacity } else { &mut promise.window };
         let Some((shards, items)) = self.shards.zip(items.as_mut()) else { return (promise, None) };
         *items = shard_window(*items, shards);
         let window = *items;
@@ -73,7 +73,7 @@ impl PlanCommand {
 
     fn heading(&self, promise: &Promise, shard_window: Option<u64>) -> String {
         let Some((shards, window)) = self.shards.zip(shard_window) else { return String::new() };
-        let flag = if promise.within.is_some() { "--capacity" } else { "--window" };
+        let flag = if promise.span.is_some() { "--capacity" } else { "--window" };
         format!(
             "each of {shards} shards: {flag} {window}; with probability 1 - 1e-12, none receives more distinct records of the whole window\n\n"
         )

@@ -190,7 +190,7 @@ impl<S: SharedUpdate, O: Operation, H: Hashes> Work for Many<'_, (&SharedFilter,
 impl SharedFilter {
     #[inline]
     pub(in crate::filter) fn apply<O: Operation>(&self, operation: O, hash: u64) -> bool {
-        self.kernels.call(One { filter: self, operation, hash })
+        self.kernel.call(One { filter: self, operation, hash })
     }
 
     #[inline]
@@ -205,7 +205,7 @@ impl SharedFilter {
         seen: &mut [bool],
     ) {
         whichever!(SharedMemory: &self.memory, layout => {
-            self.kernels.call(Many { filter: (self, layout.shared()), operation, hashes, seen });
+            self.kernel.call(Many { filter: (self, layout.shared()), operation, hashes, seen });
         });
     }
 

@@ -1,6 +1,7 @@
 //! Answers of a shared time window for a later time, without changing the filter.
 
 use super::SharedFilter;
+use super::progress::Ages;
 use crate::ageing::AgeRange;
 use crate::filter::as_of::{AsOf, aged};
 use crate::filter::operation::check_lengths;
@@ -29,7 +30,12 @@ impl AsOf<'_, SharedFilter> {
     /// See [`Filter::contains_hash`](crate::Filter::contains_hash).
     #[must_use]
     pub fn contains_hash(&self, hash: u64) -> bool {
-        self.age_of_hash(hash).is_some()
+        let ages = self.filter.progress.ages();
+        if self.shifts_due(&ages) == 0 {
+            drop(ages);
+            return self.filter.contains_hash(hash);
+        }
+        self.run_of(hash, &ages).is_some()
     }
 
     /// See [`Filter::contains_batch`](crate::Filter::contains_batch).
@@ -38,6 +44,13 @@ impl AsOf<'_, SharedFilter> {
     /// If `items` and `seen` differ in length.
     pub fn contains_batch<T: Item>(&self, items: &[T], seen: &mut [bool]) {
         check_lengths(items, seen);
+        let ages = self.filter.progress.ages();
+        if self.shifts_due(&ages) == 0 {
+            drop(ages);
+            return self.filter.contains_batch(items, seen);
+        }
+        // Hashing may run the caller's code, which must not run while `ages` is held.
+        drop(ages);
         items.iter().zip(seen).for_each(|(item, seen)| *seen = self.contains(item));
     }
 
@@ -50,21 +63,32 @@ impl AsOf<'_, SharedFilter> {
     /// See [`SharedFilter::age_of_hash`].
     #[must_use]
     pub fn age_of_hash(&self, hash: u64) -> Option<AgeRange> {
-        // No shift can happen while `ages` is held.
         let ages = self.filter.progress.ages();
-        let shifts = self.now_ms.map_or(0, |now_ms| ages.ageing.shifts_until(now_ms, &ages.ring));
-        let (newest, oldest) = whichever!(SharedMemory: &self.filter.memory, layout => {
-            let layout = layout.shared();
-            let matches = |age: Age| layout.matches(hash, &ages.ring, age);
-            newest_run(&ages.ring, |age| Ring::age_before(age, shifts).is_some_and(matches))?
-        });
+        let (newest, oldest) = self.run_of(hash, &ages)?;
         let (ring, ageing) = aged(&ages.ring, &ages.ageing, self.now_ms);
         Some(ageing.age_range(&ring, newest, oldest))
+    }
+
+    /// The shifts that are due until the view's time.
+    fn shifts_due(&self, ages: &Ages) -> u32 {
+        self.now_ms.map_or(0, |now_ms| ages.ageing.shifts_until(now_ms, &ages.ring))
+    }
+
+    /// The newest and the oldest age, at the view's time, at which the item may have been inserted. No shift can
+    /// happen while `ages` is held.
+    fn run_of(&self, hash: u64, ages: &Ages) -> Option<(Age, Age)> {
+        let shifts = self.shifts_due(ages);
+        whichever!(SharedMemory: &self.filter.memory, layout => {
+            let layout = layout.shared();
+            let matches = |age: Age| layout.matches(hash, &ages.ring, age);
+            newest_run(&ages.ring, |age| Ring::age_before(age, shifts).is_some_and(matches))
+        })
     }
 
     /// See [`SharedFilter::statistics`].
     #[must_use]
     pub fn statistics(&self) -> Statistics {
-        self.filter.to_filter().as_of(self.now_ms.unwrap_or(0)).statistics()
+        let copy = self.filter.to_filter();
+        self.now_ms.map_or_else(|| copy.statistics(), |now_ms| copy.as_of(now_ms).statistics())
     }
 }

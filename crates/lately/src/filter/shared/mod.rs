@@ -9,14 +9,15 @@ use std::path::Path;
 use std::time::Duration;
 use std::vec::Vec;
 
+use super::methods::{insert_in_groups, methods};
 use super::operation::{CheckAndInsert, CheckOrInsert, Insert, check_lengths};
-use super::operations::{insert_in_groups, operations};
 use super::{Counters, Filter, Statistics};
 use crate::ageing::AgeRange;
 use crate::error::{ConfigError, SnapshotError};
 use crate::hash::HashFunction;
 use crate::item::Item;
-use crate::layout::kernel::{Instructions, Kernels};
+use crate::layout::instructions::Instructions;
+use crate::layout::kernel::AnyKernel;
 use crate::layout::runs::newest_run;
 use crate::layout::shared::{SharedMemory, forget_what_moved};
 use crate::layout::{SharedUpdate, whichever};
@@ -65,6 +66,8 @@ use progress::Progress;
 /// - **Shifts.** One thread makes a shift. The others go on inserting until the ending generation has
 ///   received an eighth more than its share. A shift visits a few rows, and waits for threads that are
 ///   writing to them.
+/// - **Clearing.** [`clear`](Self::clear) forgets every insert that returned before it. Inserts that overlap it may be
+///   forgotten too. While it runs, an insert waits once its generation has an eighth more than its share.
 /// - **Copies.** [`to_filter`](Self::to_filter), [`statistics`](Self::statistics) and [`save`](Self::save) work
 ///   on a copy that is made while other threads go on. It contains every insert that returned before the
 ///   call.
@@ -75,21 +78,29 @@ pub struct SharedFilter {
     progress: Progress,
     /// Provides k and l; its position is not used, `progress` has the current one.
     ring: Ring,
-    kernels: Kernels,
+    kernel: AnyKernel,
 }
 
-operations!(SharedFilter, self, &);
+methods!(SharedFilter, self, &);
+
+/// Threads extend through their own references.
+impl<T: Item> Extend<T> for &SharedFilter {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, items: I) {
+        let hash_of = |item: &T| self.hash_function.hash_of(item);
+        insert_in_groups(items, hash_of, |hashes| self.insert_hash_batch(hashes));
+    }
+}
 
 impl TryFrom<Filter> for SharedFilter {
     type Error = ConfigError;
 
     /// Copies the filter into shared memory. Needs memory for both copies during the call.
     fn try_from(filter: Filter) -> Result<Self, ConfigError> {
-        let Filter { dimensions, hash_function, ring, ageing, memory, kernels } = filter;
+        let Filter { dimensions, hash_function, ring, ageing, memory, kernel } = filter;
         let refused = ConfigError::Allocation { bytes: dimensions.memory_bytes };
         let memory = SharedMemory::copy_of(&memory, &ring).ok_or(refused)?;
         let progress = Progress::new(ring.clone(), ageing);
-        Ok(Self { dimensions, hash_function, memory, progress, ring, kernels })
+        Ok(Self { dimensions, hash_function, memory, progress, ring, kernel })
     }
 }
 
@@ -189,7 +200,7 @@ impl SharedFilter {
     /// See [`Filter::instructions`].
     #[must_use]
     pub fn instructions(&self) -> Instructions {
-        self.kernels.instructions()
+        self.kernel.instructions()
     }
 
     /// See [`Filter::hash_function`].
@@ -222,7 +233,7 @@ impl SharedFilter {
     /// If the memory for the copy cannot be allocated.
     pub fn try_to_filter(&self) -> Result<Filter, ConfigError> {
         let mut copy = Filter::with_dimensions(self.dimensions, self.hash_function)?;
-        copy.kernels = self.kernels;
+        copy.kernel = self.kernel;
         let mut before = self.progress.generation();
         self.copy_words(&mut copy);
         let ages = self.progress.ages();

@@ -9,7 +9,7 @@ use crate::item::Item;
 
 /// Defines the same operations for [`Filter`], which needs `&mut`, and for `SharedFilter`, which many threads use.
 /// The names that it uses must be known where it is used.
-macro_rules! operations {
+macro_rules! methods {
     ($filter:ident, $self:ident, $($write:tt)+) => {
         impl $filter {
             /// Returns the hash that this filter gives to an item: `contains(item)` is
@@ -70,7 +70,7 @@ macro_rules! operations {
 
             /// The same as [`check_and_insert`](Self::check_and_insert), for a hash computed by the caller.
             #[inline]
-            #[must_use = "the answer says whether the item is new; use insert if you do not need it"]
+            #[must_use = "the answer says whether the item is new; use insert_hash if you do not need it"]
             pub fn check_and_insert_hash($($write)+ $self, hash: u64) -> bool {
                 $self.apply(CheckAndInsert, hash)
             }
@@ -176,9 +176,9 @@ macro_rules! operations {
 }
 
 #[cfg(feature = "std")]
-pub(super) use operations;
+pub(super) use methods;
 
-operations!(Filter, self, &mut);
+methods!(Filter, self, &mut);
 
 /// Passes on the hashes of the items in groups: an iterator does not say in advance how many there are.
 pub(super) fn insert_in_groups<T>(
