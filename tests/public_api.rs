@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-const UPDATE: &str = "UPDATE=1 cargo test -p lately-lab --test public_api";
+const UPDATE: &str = "UPDATE=1 cargo test -p lately-tests --test public_api";
 /// The version of rustdoc's JSON that `public-api` reads.
 const FORMAT: u64 = 57;
 
@@ -59,7 +59,7 @@ fn public_items(json: &Path) -> Vec<String> {
 
 #[test]
 fn public_items_are_those_in_the_list() {
-    let package = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("lately");
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("crates").join("lately");
     let list = package.join("public-api.txt");
     let update = env::var_os("UPDATE").is_some_and(|value| value == "1");
     let json = rustdoc_json(&package);
@@ -68,7 +68,7 @@ fn public_items_are_those_in_the_list() {
     if *format != FORMAT {
         let why = format!(
             "this Rust writes version {format} of rustdoc's JSON, but public-api reads version {FORMAT}: \
-             see crates/lately-lab/Cargo.toml"
+             see tests/Cargo.toml"
         );
         assert!(!update, "cannot write {}: {why}", list.display());
         // Not `eprintln`, which is shown only if a test fails.
