@@ -83,8 +83,8 @@ fn hashes_are_those_of_the_bytes() {
     for hash_function in
         [HashFunction::default(), HashFunction::Xxh3 { seed: 7 }, HashFunction::SipHash13 { key: [3; 16] }]
     {
-        assert_eq!(hash_function.hash_of(&17_u64), hash_function.hash(b"17"));
-        assert_eq!(hash_function.hash_of(&("a", 1)), hash_function.hash(b"1:a,1:1,"));
+        assert_eq!(hash_function.hash_of(17_u64), hash_function.hash(b"17"));
+        assert_eq!(hash_function.hash_of(("a", 1)), hash_function.hash(b"1:a,1:1,"));
     }
 }
 
@@ -181,4 +181,50 @@ fn every_kind_of_filter_is_any_filter() {
     assert_eq!(told, tour(&mut &mut own));
     assert_eq!(told, tour(builder.build_shared().unwrap()));
     assert_eq!(told, tour(&builder.build_shared().unwrap()));
+    assert_eq!(told, tour(Arc::new(builder.build_shared().unwrap())));
+}
+
+#[test]
+fn threads_extend_a_shared_filter_through_references() {
+    let shared = SharedFilter::try_from(filter()).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..3 {
+            let mut shared = &shared;
+            scope.spawn(move || shared.extend((0..1_000).map(|number| (thread, number))));
+        }
+    });
+    assert!((0..3).all(|thread| (0..1_000).all(|number| shared.contains((thread, number)))));
+}
+
+#[test]
+fn keys_compare_collect_and_print_as_their_bytes() {
+    let key: CompositeKey = ["user-5", "17"].into_iter().collect();
+    let mut same = CompositeKey::new();
+    same.extend(["user-5"]);
+    same.push(&17);
+    assert_eq!(key, same);
+    assert_eq!(format!("{key:?}"), "CompositeKey(\"6:user-5,2:17,\")");
+    assert_ne!(
+        bytes_of(["a"].into_iter().collect::<CompositeKey>()),
+        bytes_of("a"),
+        "one value is not a list"
+    );
+}
+
+/// A struct can hold the adapters and the views of filters.
+#[test]
+fn adapters_and_views_are_ordinary_values() {
+    struct Pipeline {
+        unseen: lately::Unseen<std::vec::IntoIter<u64>, Filter>,
+    }
+    fn is_copy<T: Copy>(_: T) {}
+
+    let mut pipeline = Pipeline { unseen: vec![1, 2, 1].into_iter().unseen(filter()) };
+    assert!(pipeline.unseen.by_ref().eq([1, 2]));
+    assert!(format!("{:?}", pipeline.unseen).starts_with("Unseen"));
+    let (rest, filter) = pipeline.unseen.into_parts();
+    assert!(rest.len() == 0 && filter.contains(2));
+    is_copy(filter.as_of(5));
+    let shared = SharedFilter::try_from(filter).unwrap();
+    is_copy(shared.as_of(5));
 }

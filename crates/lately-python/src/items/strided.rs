@@ -127,7 +127,7 @@ impl<T: Number> Elements for Integers<T> {
         }
         let grouped = GROUP * groups.len();
         for (i, hash) in rest.iter_mut().enumerate() {
-            *hash = function.hash_of(&number(grouped + i));
+            *hash = function.hash_of(number(grouped + i));
         }
     }
 }
