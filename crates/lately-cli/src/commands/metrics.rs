@@ -66,7 +66,7 @@ impl Metrics {
         };
         let mut promise = Promise::default();
         (promise.shape, promise.segment) = (Some((self.k, self.l)), Some(segment));
-        promise.check()?;
+        promise.check_given()?;
         let shape = Shape { required_matches: self.k, window_generations: self.l, segment };
         let metrics = model::metrics(
             match self.model {

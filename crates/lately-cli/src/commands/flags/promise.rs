@@ -107,7 +107,7 @@ fn slack(text: &str) -> Result<f64, String> {
 fn is_possible(set: impl FnOnce(&mut Promise)) -> bool {
     let mut promise = Promise::default();
     set(&mut promise);
-    promise.check().is_ok()
+    promise.check_given().is_ok()
 }
 
 #[cfg(test)]
