@@ -1,7 +1,7 @@
 //! `lately`: passes a stream through without the records seen lately, in fixed memory.
 //!
-//! A record passes through `reading` (bytes to records), `keys`, `deciding` and `writing`. `commands` connects
-//! these rooms.
+//! A record passes through `reading` (bytes to records), `keys`, `deciding` and `writing`. `commands`
+//! connects them.
 
 mod commands;
 mod csv;

@@ -68,8 +68,8 @@ fn a_closed_pipe_ends_the_run_quietly_and_does_not_save_unwritten_records() {
     common::expect(&mut child, b"first\n");
     drop(child.stdout.take());
     let mut stdin = common::stdin_of(&mut child);
-    // Until the child notices the closed pipe and exits. All lines are new: the child writes only those, and a
-    // first write can succeed while another test starts a process, which has the pipe open for a moment.
+    // Until the child notices the closed pipe and exits. All lines are new: the child writes only those, and
+    // a first write can succeed while another test starts a process, which has the pipe open for a moment.
     let mut number = 0;
     while writeln!(stdin, "more {number}").is_ok() {
         number += 1;
@@ -79,7 +79,8 @@ fn a_closed_pipe_ends_the_run_quietly_and_does_not_save_unwritten_records() {
     assert!(!directory.path("state").exists());
 }
 
-/// Saves a state with one record. Returns its directory, the command line with `--state`, and the saved bytes.
+/// Saves a state with one record. Returns its directory, the command line with `--state`, and the saved
+/// bytes.
 fn saved_state(name: &str, command: &str) -> (Directory, String, Vec<u8>) {
     let directory = Directory::new(name);
     let line = format!("{command} --state {}", directory.name("state"));

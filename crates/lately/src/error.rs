@@ -206,8 +206,8 @@ pub enum SnapshotError {
     Io {
         /// The path of the file.
         path: std::path::PathBuf,
-        /// The error of the operating system. The message includes it, so it is not a `source` as well: a report of
-        /// the whole chain would print it twice.
+        /// The error of the operating system. The message includes it, so it is not a `source` as well: a
+        /// report of the whole chain would print it twice.
         error: std::io::Error,
     },
     /// The bytes end before the snapshot that their header describes.

@@ -1,7 +1,8 @@
 //! "Have I seen this lately?", answered for an endless stream, in fixed memory.
 //!
-//! A [`Filter`] is a sliding-window Bloom filter (age-partitioned, after Shtul, Baquero and Almeida). Use it wherever
-//! something must be handled once but arrives more than once: webhooks, queue messages, clicks, log lines, URLs.
+//! A [`Filter`] is a sliding-window Bloom filter (age-partitioned, after Shtul, Baquero and Almeida). Use it
+//! wherever something must be handled once but arrives more than once: webhooks, queue messages, clicks, log
+//! lines, URLs.
 //!
 //! ```
 //! let mut seen = lately::Filter::new(1_000_000, 1e-4)?; // the last million; 1 new item in 10 000 is mistaken
@@ -82,8 +83,9 @@
 //!
 //! # Items
 //!
-//! An item is bytes, text, an integer, or a tuple of them. Integers are their decimal text, and a tuple is one
-//! unambiguous key. The command and the Python package use the same rules, so they understand each other's files.
+//! An item is bytes, text, an integer, or a tuple of them. Integers are their decimal text, and a tuple is
+//! one unambiguous key. The command and the Python package use the same rules, so they understand each
+//! other's files.
 //!
 //! ```
 //! use lately::{CompositeKey, Filter, HashFunction};

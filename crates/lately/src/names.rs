@@ -1,5 +1,5 @@
-//! The names of the values of settings: the same words in Rust, in flags, in arguments of commands, in keywords of
-//! Python, and in JSON (there in lower case only).
+//! The names of the values of settings: the same words in Rust, in flags, in arguments of commands, in
+//! keywords of Python, and in JSON (there in lower case only).
 
 use alloc::string::String;
 use core::fmt;

@@ -10,9 +10,9 @@ use crate::window::{Overload, Window};
 
 /// What a filter must keep: a window, a rate, and limits. Every setting is optional.
 ///
-/// This is the one description of a promise: the [`Builder`](crate::Builder) fills it, and so do the flags of the
-/// command, the arguments of the Redis commands, and the keywords of the Python package. The rules for what
-/// belongs together are checked here, once, by [`check`](Self::check).
+/// This is the one description of a promise: the [`Builder`](crate::Builder) fills it, and so do the flags of
+/// the command, the arguments of the Redis commands, and the keywords of the Python package. The rules for
+/// what belongs together are checked here, once, by [`check`](Self::check).
 ///
 /// ```
 /// use lately::{Filter, Promise};
@@ -39,8 +39,8 @@ pub struct Promise {
     pub capacity: Option<u64>,
     /// What a time window keeps when it receives more than its capacity.
     pub overload: Option<Overload>,
-    /// The largest acceptable false positive rate. Without it, the best rate that fits into `max_memory`, or the
-    /// half-full design of an explicit `shape`.
+    /// The largest acceptable false positive rate. Without it, the best rate that fits into `max_memory`, or
+    /// the half-full design of an explicit `shape`.
     pub false_positive_rate: Option<f64>,
     /// The largest acceptable slack.
     pub max_slack: Option<f64>,
@@ -87,23 +87,23 @@ names!(Prefer, "preference": Speed = "speed", Memory = "memory");
 impl Promise {
     /// Returns the window, or `None` if it is to be found from `max_memory`.
     pub(crate) fn asked_window(&self) -> Result<Option<Window>, ConfigError> {
-        let timed = match (self.window, self.span, self.capacity) {
-            (Some(window), Some(_), _) => return Err(ConfigError::TwoWindows { window }),
-            (_, None, Some(capacity)) => return Err(ConfigError::CapacityWithoutSpan { capacity }),
-            (_, Some(_), None) => return Err(ConfigError::MissingCapacity),
-            (None, Some(span), Some(capacity)) => (span, capacity),
-            (_, None, None) if self.overload.is_some() => return Err(ConfigError::OverloadWithoutTime),
-            (inserts, None, None) => return Ok(inserts.map(|inserts| Window::Count { inserts })),
-        };
-        let (span, capacity) = timed;
-        let millis = span.as_nanos().div_ceil(1_000_000);
-        let span_ms = u64::try_from(millis).ok().filter(|&ms| ms > 0).ok_or(ConfigError::Span { millis })?;
-        let (span, overload) = (Duration::from_millis(span_ms), self.overload.unwrap_or_default());
-        Ok(Some(Window::Time { span, capacity, overload }))
+        match (self.window, self.span, self.capacity) {
+            (Some(window), Some(_), _) => Err(ConfigError::TwoWindows { window }),
+            (_, None, Some(capacity)) => Err(ConfigError::CapacityWithoutSpan { capacity }),
+            (_, Some(_), None) => Err(ConfigError::MissingCapacity),
+            (_, None, None) if self.overload.is_some() => Err(ConfigError::OverloadWithoutTime),
+            (inserts, None, None) => Ok(inserts.map(|inserts| Window::Count { inserts })),
+            (None, Some(span), Some(capacity)) => {
+                let millis = span.as_nanos().div_ceil(1_000_000);
+                let span_ms = u64::try_from(millis).ok().filter(|&span_ms| span_ms > 0);
+                let span = Duration::from_millis(span_ms.ok_or(ConfigError::Span { millis })?);
+                Ok(Some(Window::Time { span, capacity, overload: self.overload.unwrap_or_default() }))
+            }
+        }
     }
 
-    /// Checks every setting, which settings go together, and that none is missing. Planning checks more: not every valid
-    /// promise can be kept.
+    /// Checks every setting, which settings go together, and that none is missing. Planning checks more: not
+    /// every valid promise can be kept.
     ///
     /// # Errors
     /// Names the setting, its value, and what is possible.

@@ -198,9 +198,9 @@ fn a_snapshot_during_an_insert_contains_earlier_items() {
 
 /// A thread clears and then inserts, while another inserts: its own item is reported.
 ///
-/// Only rows. In slices and blocks the other insert may set its bit in a segment that the clear recycles, and loom
-/// lets a later load return the value of that read-modify-write although the clearing store came after it. The memory
-/// model forbids that. `tests/shared.rs` tries all layouts.
+/// Only rows. In slices and blocks the other insert may set its bit in a segment that the clear recycles, and
+/// loom lets a later load return the value of that read-modify-write although the clearing store came after
+/// it. The memory model forbids that. `tests/shared.rs` tries all layouts.
 #[test]
 fn an_insert_after_a_clear_is_reported() {
     check_up_to(2, &template(ROWS, 1), |filter| {

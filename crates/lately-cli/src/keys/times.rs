@@ -3,8 +3,8 @@
 /// The format of the time field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum TimeUnit {
-    /// By value: numbers below 1e11 are seconds (until the year 5138), up to 1e14 milliseconds (from 1973), any
-    /// other text is RFC 3339
+    /// By value: numbers below 1e11 are seconds (until the year 5138), up to 1e14 milliseconds (from 1973),
+    /// any other text is RFC 3339
     Auto,
     /// Seconds since 1970; decimals are allowed
     S,

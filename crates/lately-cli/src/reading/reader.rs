@@ -1,8 +1,8 @@
 //! The reading thread does everything that does not need the filter.
 //!
 //! It sends a batch as soon as a read has completed at least one record, so that a record from a pipe never
-//! waits for a block to fill. If the main thread is slower, no batch is free; the pipe fills meanwhile, and the
-//! next read returns more.
+//! waits for a block to fill. If the main thread is slower, no batch is free; the pipe fills meanwhile, and
+//! the next read returns more.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};

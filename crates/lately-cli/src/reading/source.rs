@@ -1,4 +1,5 @@
-//! The main thread's side of the reading thread: starts it, receives its batches, and stops it after a signal.
+//! The main thread's side of the reading thread: starts it, receives its batches, and stops it after a
+//! signal.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -46,7 +47,8 @@ impl Source {
         }
         let for_signals = sender.clone();
         signals::listen(move |signal| {
-            // Sending fails after the end of the input: then the orderly end, with its save, has already begun.
+            // Sending fails after the end of the input: then the orderly end, with its save, has already
+            // begun.
             let _ = for_signals.send(Event::Stop(signal));
         })
         .map_err(|error| Failure::other(format!("cannot install the signal handlers: {error}")))?;

@@ -45,8 +45,8 @@ impl Stop {
         result
     }
 
-    /// Runs a step that may block and consumes no input (opening a pipe can block, too). Fails if the stop was
-    /// requested before or during it.
+    /// Runs a step that may block and consumes no input (opening a pipe can block, too). Fails if the stop
+    /// was requested before or during it.
     pub(super) fn wait<T>(&self, step: impl FnOnce() -> T) -> Result<T, Requested> {
         self.is_waiting.store(true, Ordering::SeqCst);
         if self.is_requested.load(Ordering::SeqCst) {

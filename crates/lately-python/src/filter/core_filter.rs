@@ -90,8 +90,8 @@ impl CoreFilter {
 
 /// These methods may take a while. Call them detached from the interpreter (`Python::detach`).
 impl CoreFilter {
-    /// Performs the action on all items and writes the answers to `seen`, which must be as long as `items`, or
-    /// empty if the action has no answers.
+    /// Performs the action on all items and writes the answers to `seen`, which must be as long as `items`,
+    /// or empty if the action has no answers.
     pub(super) fn perform_many(&self, action: Action, items: &Items, time: CallTime, seen: &mut [bool]) {
         match self {
             Self::Locked(filter) => {

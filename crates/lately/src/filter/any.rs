@@ -24,8 +24,8 @@ mod sealed {
     impl<F: Sealed> Sealed for &mut F {}
 }
 
-/// A [`Filter`], a [`SharedFilter`](crate::SharedFilter), or a reference or `Arc` to one: for code that works with
-/// either.
+/// A [`Filter`], a [`SharedFilter`](crate::SharedFilter), or a reference or `Arc` to one: for code that works
+/// with either.
 ///
 /// Every method is described at [`Filter`], under the same name. Methods that write take `&mut self`; a
 /// `&SharedFilter` and an `Arc<SharedFilter>` are filters too, so each thread or task can have its own.
@@ -143,7 +143,8 @@ pub trait AnyFilter: sealed::Sealed {
     }
 }
 
-/// Each method calls the one of the same name of `$filter`; for the filters themselves, that is not this trait's.
+/// Each method calls the one of the same name of `$filter`; for the filters themselves, that is not this
+/// trait's.
 macro_rules! any_filter {
     ([$($generic:tt)*] $type:ty => $filter:ty) => {
         impl<$($generic)*> AnyFilter for $type {

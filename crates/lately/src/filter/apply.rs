@@ -1,5 +1,5 @@
-//! Applies operations to a filter that one thread owns: one item by the shortest path, or many with their memory
-//! prefetched.
+//! Applies operations to a filter that one thread owns: one item by the shortest path, or many with their
+//! memory prefetched.
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
 use super::Filter;
@@ -96,8 +96,8 @@ impl<O: Operation> Work for One<&mut Filter, O> {
 }
 
 /// Rows of one cache line, the usual layout, have their own path: they take so few instructions that
-/// distinguishing layouts, or saving the registers that another layout needs, would cost them a tenth. This is
-/// the path of all layouts.
+/// distinguishing layouts, or saving the registers that another layout needs, would cost them a tenth. This
+/// is the path of all layouts.
 struct InAnyLayout<O>(O);
 
 impl<O: Operation> Work for InAnyLayout<One<&mut Filter, O>> {

@@ -17,7 +17,8 @@ pub struct AsOf<'a, F = Filter> {
     /// `None`: the filter's own time, which may be unset.
     pub(super) now_ms: Option<u64>,
     /// The number of shifts due until then. After n shifts, the segments of the n youngest ages are empty,
-    /// and every other segment is older by n generations. Not used for a shared filter, which may shift meanwhile.
+    /// and every other segment is older by n generations. Not used for a shared filter, which may shift
+    /// meanwhile.
     pub(super) shifts: u32,
 }
 

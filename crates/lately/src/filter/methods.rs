@@ -7,8 +7,8 @@ use super::Filter;
 use super::operation::{CheckAndInsert, CheckOrInsert, Insert, check_lengths};
 use crate::item::Item;
 
-/// Defines the same operations for [`Filter`], which needs `&mut`, and for `SharedFilter`, which many threads use.
-/// The names that it uses must be known where it is used.
+/// Defines the same operations for [`Filter`], which needs `&mut`, and for `SharedFilter`, which many threads
+/// use. The names that it uses must be known where it is used.
 macro_rules! methods {
     ($filter:ident, $self:ident, $($write:tt)+) => {
         impl $filter {
@@ -53,9 +53,9 @@ macro_rules! methods {
             /// The same as [`insert`](Self::insert), for a hash computed by the caller.
             ///
             /// The hash must be *mixed*: every one of its 64 bits must depend on all of the item, because the
-            /// filter uses its bits as they are. A counter, an address, or the result of a hasher that returns an
-            /// integer itself is not mixed: many items would share a place, and the false positive rate would not
-            /// hold. [`hash_of`](Self::hash_of) returns a mixed hash.
+            /// filter uses its bits as they are. A counter, an address, or the result of a hasher that
+            /// returns an integer itself is not mixed: many items would share a place, and the false positive
+            /// rate would not hold. [`hash_of`](Self::hash_of) returns a mixed hash.
             #[inline]
             pub fn insert_hash($($write)+ $self, hash: u64) {
                 $self.apply(Insert, hash);

@@ -49,8 +49,9 @@ pub use unseen::{UnseenByStream, UnseenStream, UnseenStreamExt};
 /// were never inserted are reported at most at the requested rate. Items that have left the window are soon
 /// forgotten; [`max_slack`](crate::Builder::max_slack) bounds how soon.
 ///
-/// An item is bytes, text, an integer, or a tuple of them: see [`Item`](crate::Item). Every operation also has a form for callers with their own 64-bit hash
-/// (`*_hash`; the hash must be well mixed) and for many items at once (`*_batch`, `*_hash_batch`).
+/// An item is bytes, text, an integer, or a tuple of them: see [`Item`](crate::Item). Every operation also
+/// has a form for callers with their own 64-bit hash (`*_hash`; the hash must be well mixed) and for many
+/// items at once (`*_batch`, `*_hash_batch`).
 ///
 /// ```
 /// use lately::Filter;
@@ -122,8 +123,8 @@ impl Filter {
         self.kernel.instructions()
     }
 
-    /// Computes with these instructions from now on, for example to compare them. Answers and bits stay the same.
-    /// Returns false, and changes nothing, if the machine does not have them.
+    /// Computes with these instructions from now on, for example to compare them. Answers and bits stay the
+    /// same. Returns false, and changes nothing, if the machine does not have them.
     pub fn set_instructions(&mut self, instructions: Instructions) -> bool {
         let kernel = AnyKernel::new(instructions);
         self.kernel = kernel.unwrap_or(self.kernel);

@@ -1,5 +1,5 @@
-//! The four operations on an item, for a filter of one's own and for one that threads share, for one item and for
-//! many.
+//! The four operations on an item, for a filter of one's own and for one that threads share, for one item and
+//! for many.
 #![cfg_attr(not(feature = "std"), allow(dead_code))] // only shared filters use all of it
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
@@ -20,8 +20,8 @@ pub(crate) trait Access {
     fn insert_all(&mut self, items: &[Located<Self::Place>]) {
         items.iter().for_each(|item| self.insert(*item));
     }
-    /// Calls [`check_and_insert`](Self::check_and_insert) for each item, in order, and writes the i-th answer to
-    /// `seen[i]`.
+    /// Calls [`check_and_insert`](Self::check_and_insert) for each item, in order, and writes the i-th answer
+    /// to `seen[i]`.
     #[inline(always)]
     fn check_and_insert_all(&mut self, items: &[Located<Self::Place>], seen: &mut [bool]) {
         for (item, seen) in items.iter().zip(seen) {

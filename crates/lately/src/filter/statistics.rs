@@ -18,7 +18,8 @@ const FEW: f64 = 30.0;
 pub struct Statistics {
     /// Inserts since the filter was built, or since [`Filter::clear`].
     pub inserts: u64,
-    /// Shifts since then. [`SharedFilter::clear`](crate::SharedFilter::clear) resets nothing, and makes k + l shifts.
+    /// Shifts since then. [`SharedFilter::clear`](crate::SharedFilter::clear) resets nothing, and makes k + l
+    /// shifts.
     pub generation: u64,
     /// Share of set bits in each segment, newest first.
     pub fill_by_age: Vec<f64>,
@@ -47,7 +48,8 @@ pub struct Statistics {
 pub struct Counters {
     /// Inserts since the filter was built, or since [`Filter::clear`].
     pub inserts: u64,
-    /// Shifts since then. [`SharedFilter::clear`](crate::SharedFilter::clear) resets nothing, and makes k + l shifts.
+    /// Shifts since then. [`SharedFilter::clear`](crate::SharedFilter::clear) resets nothing, and makes k + l
+    /// shifts.
     pub generation: u64,
     /// How often the caller's clock went backwards.
     pub backward_steps: u64,
@@ -132,9 +134,9 @@ impl AsOf<'_> {
         }
     }
 
-    /// The segment of age a holds the generations a - k + 1 to a, so the segments of the ages l, l - k,
-    /// l - 2k, ... hold each of the generations 0 to l once. They reach a little further back than the window,
-    /// so the sum is scaled down to it.
+    /// The segment of age a holds the generations a - k + 1 to a, so the segments of the ages l, l - k, l -
+    /// 2k, ... hold each of the generations 0 to l once. They reach a little further back than the window, so
+    /// the sum is scaled down to it.
     fn distinct_items(&self, ring: &Ring, ageing: &Ageing, sample: Sample) -> f64 {
         let Filter { dimensions, ring: ring_now, memory, .. } = self.filter;
         let (k, l) = (ring.required_matches(), ring.window_generations());

@@ -11,9 +11,9 @@ impl Filter {
     /// time or wall time). The filter never reads a clock itself.
     ///
     /// Time does not run backwards: an earlier `now_ms` has no effect except that
-    /// [`Counters::backward_steps`](crate::Counters::backward_steps) counts it. The clock is unset until the first call; items inserted before
-    /// that call count as inserted at its time. The call makes at most k + l shifts, however long the gap.
-    /// Count windows have no clock and ignore the call.
+    /// [`Counters::backward_steps`](crate::Counters::backward_steps) counts it. The clock is unset until the
+    /// first call; items inserted before that call count as inserted at its time. The call makes at most k +
+    /// l shifts, however long the gap. Count windows have no clock and ignore the call.
     ///
     /// ```
     /// use lately::Filter;
@@ -82,7 +82,8 @@ impl Filter {
     /// count window.
     ///
     /// This is the requested span, unless [`Overload::KeepRate`](crate::Overload::KeepRate) has recently
-    /// shortened it, or [`SharedFilter::clear`](crate::SharedFilter::clear) was called less than one span ago.
+    /// shortened it, or [`SharedFilter::clear`](crate::SharedFilter::clear) was called less than one span
+    /// ago.
     #[must_use]
     pub fn guaranteed_span(&self) -> Option<Duration> {
         self.ageing.guaranteed_span(&self.ring)

@@ -133,7 +133,8 @@ mod stream {
 
     /// Adds [`unseen`](Self::unseen) and [`unseen_by`](Self::unseen_by) to every [`Stream`].
     pub trait UnseenStreamExt: Stream + Sized {
-        /// Passes on only the items that were not seen lately; see [`UnseenExt::unseen`](crate::UnseenExt::unseen).
+        /// Passes on only the items that were not seen lately; see
+        /// [`UnseenExt::unseen`](crate::UnseenExt::unseen).
         ///
         /// ```
         /// use futures::stream::{StreamExt, iter};
@@ -196,7 +197,8 @@ mod stream {
     }
 
     pin_project_lite::pin_project! {
-        /// A stream without the elements whose keys were seen lately; created by [`UnseenStreamExt::unseen_by`].
+        /// A stream without the elements whose keys were seen lately; created by
+        /// [`UnseenStreamExt::unseen_by`].
         #[derive(Clone)]
         #[must_use = "a stream does nothing until it is polled"]
         pub struct UnseenByStream<I, F, K> {

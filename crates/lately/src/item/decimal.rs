@@ -1,5 +1,5 @@
-//! Integers as decimal text, four digits at a time. This is twice as fast as two digits at a time, and streams of
-//! integers spend most of their time here.
+//! Integers as decimal text, four digits at a time. This is twice as fast as two digits at a time, and
+//! streams of integers spend most of their time here.
 
 /// Space for the longest text, of 39 digits and a sign. The digits are at the end.
 const ROOM: usize = 40;

@@ -10,13 +10,15 @@ use super::decimal::Decimal;
 /// Keys up to this length need no memory on the heap.
 const SHORT: usize = 192;
 
-/// Several values as one item: each value as a [netstring](https://cr.yp.to/proto/netstrings.txt), one after the
-/// other. A netstring is the length of the value in decimal digits, a colon, the value, and a comma.
+/// Several values as one item: each value as a [netstring](https://cr.yp.to/proto/netstrings.txt), one after
+/// the other. A netstring is the length of the value in decimal digits, a colon, the value, and a comma.
 ///
-/// So `("user-5", 17)` is the item `6:user-5,2:17,`. No two different lists of values give the same key. A tuple is
-/// turned into this key; use the type itself if the number of values is known only at run time, or to reuse its memory.
+/// So `("user-5", 17)` is the item `6:user-5,2:17,`. No two different lists of values give the same key. A
+/// tuple is turned into this key; use the type itself if the number of values is known only at run time, or
+/// to reuse its memory.
 ///
-/// A key of one value is another item than the value itself. For one value, insert the value, as the command does.
+/// A key of one value is another item than the value itself. For one value, insert the value, as the command
+/// does.
 ///
 /// ```
 /// use lately::CompositeKey;

@@ -22,8 +22,8 @@ pub use key::CompositeKey;
 /// | an integer of any type | its decimal text: `17_u64`, `17_i8` and `"17"` are the same item |
 /// | a tuple | the key of its values: see [`CompositeKey`] |
 ///
-/// The command and the Python package turn the same values into the same bytes, so a state that one of them wrote
-/// is understood by the others.
+/// The command and the Python package turn the same values into the same bytes, so a state that one of them
+/// wrote is understood by the others.
 ///
 /// ```
 /// let mut seen = lately::Filter::new(1000, 1e-9)?;
@@ -47,8 +47,8 @@ pub use key::CompositeKey;
 /// }
 /// ```
 pub trait Item {
-    /// Calls `use_bytes` with the bytes of this item, and returns what it returns. Equal items must have equal
-    /// bytes, on every platform.
+    /// Calls `use_bytes` with the bytes of this item, and returns what it returns. Equal items must have
+    /// equal bytes, on every platform.
     fn with_bytes<R>(&self, use_bytes: impl FnOnce(&[u8]) -> R) -> R;
 }
 

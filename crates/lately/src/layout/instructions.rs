@@ -1,7 +1,7 @@
 //! The instruction sets that layouts have code for.
 //!
-//! A value of one of these types is proof that the machine has the instructions: an [`Avx2`] exists only where they were
-//! detected.
+//! A value of one of these types is proof that the machine has the instructions: an [`Avx2`] exists only
+//! where they were detected.
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
 use crate::names::names;
@@ -127,8 +127,8 @@ mod x86 {
             self.0.prefetch(target);
         }
 
-        /// Fetches the lines for exclusive use by this core; otherwise a claim would have to request that from
-        /// the other cores. Older processors, which have only AVX2, may ignore this instruction.
+        /// Fetches the lines for exclusive use by this core; otherwise a claim would have to request that
+        /// from the other cores. Older processors, which have only AVX2, may ignore this instruction.
         #[inline(always)]
         fn prefetch_to_write<T>(self, target: &T) {
             for line in lines_of(target) {

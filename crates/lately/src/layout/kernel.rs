@@ -1,8 +1,8 @@
 //! Runs code with the best instructions of the machine. All instruction sets give the same bits.
 //!
 //! Code that should be compiled for an instruction set is a [`Work`], generic over the kernel.
-//! [`AnyKernel::call`] calls it, once per operation or per batch: inside, everything is inlined and compiled with
-//! those instructions.
+//! [`AnyKernel::call`] calls it, once per operation or per batch: inside, everything is inlined and compiled
+//! with those instructions.
 #![allow(clippy::inline_always)] // see `Work`
 
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -10,14 +10,15 @@ use super::instructions::{Avx2, Avx512};
 use super::instructions::{Instructions, Portable};
 use super::rows::RowKernel;
 
-/// An instruction set with the code of every layout for it. A layout that has code for instruction sets adds its trait here.
+/// An instruction set with the code of every layout for it. A layout that has code for instruction sets adds
+/// its trait here.
 pub(crate) trait Kernel: RowKernel {
     /// Calls work that is compiled for these instructions.
     fn call<W: Work>(self, work: W) -> W::Output;
 }
 
-/// Code to be compiled for each kernel. Implementations of `call`, and all that they call for an item, must be
-/// `#[inline(always)]`: only inlined code is compiled with the kernel's instructions.
+/// Code to be compiled for each kernel. Implementations of `call`, and all that they call for an item, must
+/// be `#[inline(always)]`: only inlined code is compiled with the kernel's instructions.
 pub(crate) trait Work {
     type Output;
     fn call<K: Kernel>(self, kernel: K) -> Self::Output;

@@ -28,8 +28,8 @@ use crate::model::run_probability;
 use crate::ring::{Age, Ring};
 use crate::shape::{RowShape, Segment, Shape};
 
-/// An item's hash, and its place in a layout, for layouts in which it has one: worth keeping between a prefetch and
-/// its use.
+/// An item's hash, and its place in a layout, for layouts in which it has one: worth keeping between a
+/// prefetch and its use.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Located<P = usize> {
     pub(crate) hash: u64,
@@ -109,8 +109,8 @@ pub(crate) trait SharedUpdate {
     fn copy_to(&self, words: &mut [u64]);
 }
 
-/// What is in a layout, for ages, statistics and snapshots; none of it is performance-critical. `item` is an item's
-/// hash.
+/// What is in a layout, for ages, statistics and snapshots; none of it is performance-critical. `item` is an
+/// item's hash.
 pub(crate) trait Contents {
     /// Returns true if the segment of this age matches.
     fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool;
@@ -137,8 +137,8 @@ pub(crate) trait Contents {
     fn words_are_valid(&self, range: Range<usize>) -> bool;
 }
 
-/// The share of each segment that estimates read; they read its first cells. Hashes select cells evenly, so the
-/// first ones are as good as any.
+/// The share of each segment that estimates read; they read its first cells. Hashes select cells evenly, so
+/// the first ones are as good as any.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample(pub(crate) f64);
 

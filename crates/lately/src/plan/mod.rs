@@ -113,9 +113,9 @@ impl Promise {
         self.search().map(|found| found[0])
     }
 
-    /// Returns ranked plans. The first is the one that [`plan`](Self::plan) returns; see [`Prefer`]. Then follows the
-    /// best plan of each other layout and k (for rows, of each row size), sorted by memory, or by rate if
-    /// `max_memory` determines the rate.
+    /// Returns ranked plans. The first is the one that [`plan`](Self::plan) returns; see [`Prefer`]. Then
+    /// follows the best plan of each other layout and k (for rows, of each row size), sorted by memory, or by
+    /// rate if `max_memory` determines the rate.
     ///
     /// # Errors
     /// The same as [`plan`](Self::plan).

@@ -24,8 +24,8 @@ pub(crate) struct PromiseFlags {
     capacity: Option<u64>,
     /// The rate at which new records may be mistaken for repeats [default: 1e-4]
     // A default also with --max-memory, so that a plan that does not fit fails. Without a rate, the library
-    // looks for the best rate that fits, which could be so high that records are lost. The help text names the
-    // default, because completions show only the text.
+    // looks for the best rate that fits, which could be so high that records are lost. The help text names
+    // the default, because completions show only the text.
     #[arg(long, value_name = "RATE", allow_negative_numbers = true, value_parser = rate, default_value = "1e-4", hide_default_value = true)]
     fp: f64,
     /// The most records beyond the window that may still be reported, as a share of the window [default: aims

@@ -1,5 +1,5 @@
-//! Parses numbers as people write them in flags: `1M`, `1e6`, `10m`, `64MiB`. The result is exact: no floating
-//! point is used.
+//! Parses numbers as people write them in flags: `1M`, `1e6`, `10m`, `64MiB`. The result is exact: no
+//! floating point is used.
 
 use std::time::Duration;
 

@@ -88,8 +88,8 @@ impl Elements for Views {
             None => {
                 // Buffers 0 and 1 are the validity and the views.
                 let data = self.array.buffer(2 + number(8));
-                // SAFETY: by the Arrow format, a long view names a data buffer and the position of its bytes in
-                // that buffer.
+                // SAFETY: by the Arrow format, a long view names a data buffer and the position of its bytes
+                // in that buffer.
                 unsafe { std::slice::from_raw_parts(data.add(number(12)), len) }
             }
         }

@@ -1,5 +1,5 @@
-//! Applies operations to a filter that threads share: one item at a time, or many with their memory prefetched.
-//! Compare `filter::apply`.
+//! Applies operations to a filter that threads share: one item at a time, or many with their memory
+//! prefetched. Compare `filter::apply`.
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
 use super::SharedFilter;

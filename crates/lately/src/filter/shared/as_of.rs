@@ -74,8 +74,8 @@ impl AsOf<'_, SharedFilter> {
         self.now_ms.map_or(0, |now_ms| ages.ageing.shifts_until(now_ms, &ages.ring))
     }
 
-    /// The newest and the oldest age, at the view's time, at which the item may have been inserted. No shift can
-    /// happen while `ages` is held.
+    /// The newest and the oldest age, at the view's time, at which the item may have been inserted. No shift
+    /// can happen while `ages` is held.
     fn run_of(&self, hash: u64, ages: &Ages) -> Option<(Age, Age)> {
         let shifts = self.shifts_due(ages);
         whichever!(SharedMemory: &self.filter.memory, layout => {

@@ -66,10 +66,11 @@ use progress::Progress;
 /// - **Shifts.** One thread makes a shift. The others go on inserting until the ending generation has
 ///   received an eighth more than its share. A shift visits a few rows, and waits for threads that are
 ///   writing to them.
-/// - **Clearing.** [`clear`](Self::clear) forgets every insert that returned before it. Inserts that overlap it may be
-///   forgotten too. While it runs, an insert waits once its generation has an eighth more than its share.
-/// - **Copies.** [`to_filter`](Self::to_filter), [`statistics`](Self::statistics) and [`save`](Self::save) work
-///   on a copy that is made while other threads go on. It contains every insert that returned before the
+/// - **Clearing.** [`clear`](Self::clear) forgets every insert that returned before it. Inserts that overlap
+///   it may be forgotten too. While it runs, an insert waits once its generation has an eighth more than its
+///   share.
+/// - **Copies.** [`to_filter`](Self::to_filter), [`statistics`](Self::statistics) and [`save`](Self::save)
+///   work on a copy that is made while other threads go on. It contains every insert that returned before the
 ///   call.
 pub struct SharedFilter {
     dimensions: Dimensions,
@@ -142,9 +143,9 @@ impl SharedFilter {
         ages.ageing.next_generation_ms(&ages.ring)
     }
 
-    /// Forgets every insert that returned before the call. Of the inserts that other threads make meanwhile, some
-    /// are forgotten too. Unlike [`Filter::clear`], it goes on counting, and the clock stays set: other threads may
-    /// be using both.
+    /// Forgets every insert that returned before the call. Of the inserts that other threads make meanwhile,
+    /// some are forgotten too. Unlike [`Filter::clear`], it goes on counting, and the clock stays set: other
+    /// threads may be using both.
     ///
     /// ```
     /// let seen = lately::Filter::builder().window(1000).false_positive_rate(1e-6).build_shared()?;

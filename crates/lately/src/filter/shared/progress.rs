@@ -133,8 +133,8 @@ impl Progress {
         self.latest_ms.store(latest, Ordering::Release);
     }
 
-    /// Starts new generations until every segment has been emptied. Items inserted after this call are in the last of
-    /// them.
+    /// Starts new generations until every segment has been emptied. Items inserted after this call are in the
+    /// last of them.
     pub(crate) fn forget_all(&self, memory: &SharedMemory) {
         let mut ages = self.ages();
         for _ in ages.ring.ages() {

@@ -52,8 +52,8 @@ fn store(words: &mut [u64], vector: usize, value: __m512i) {
 /// A [`Generation`] in registers, so that a loop need not read it again after every row it writes.
 pub(crate) struct LoadedGeneration<'a, const WORDS: usize> {
     source: Generation<'a, WORDS>,
-    /// The cache lines of the `PartAges`. For `ages` and `active`, the lines of a row, repeated from the first
-    /// line up to `MOST_VECTORS`.
+    /// The cache lines of the `PartAges`. For `ages` and `active`, the lines of a row, repeated from the
+    /// first line up to `MOST_VECTORS`.
     ages: [__m512i; MOST_VECTORS],
     active: [__m512i; MOST_VECTORS],
     runs: [__m512i; 2],
@@ -118,8 +118,8 @@ fn compare<const WORDS: usize>(row: __m512i, pattern: __m512i, live: u32, vector
     }
 }
 
-/// The same as `PartAges::reports`. If parts are few, it compares with every possible run: a run is found if none
-/// of its parts is missing.
+/// The same as `PartAges::reports`. If parts are few, it compares with every possible run: a run is found if
+/// none of its parts is missing.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
 fn reports<const WORDS: usize>(matching: u64, generation: &LoadedGeneration<'_, WORDS>) -> bool {

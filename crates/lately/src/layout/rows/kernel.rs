@@ -1,5 +1,5 @@
-//! The code of rows that each instruction set has in its own way: `portable` is the reference, `avx2` and `avx512`
-//! give the same bits, faster.
+//! The code of rows that each instruction set has in its own way: `portable` is the reference, `avx2` and
+//! `avx512` give the same bits, faster.
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
 #[cfg(feature = "std")]
@@ -9,8 +9,8 @@ use crate::layout::instructions::InstructionSet;
 #[cfg(feature = "std")]
 use crate::sync::AtomicU64;
 
-/// The operations on one row. `WORDS` is its size; `last` is its last word, whose stamp tells how far the row is
-/// behind.
+/// The operations on one row. `WORDS` is its size; `last` is its last word, whose stamp tells how far the row
+/// is behind.
 pub(crate) trait RowKernel: InstructionSet {
     /// A [`Generation`] in the form that suits these instructions, for one row or for many.
     type Loaded<'a, const WORDS: usize>;
@@ -25,8 +25,8 @@ pub(crate) trait RowKernel: InstructionSet {
         last: u64,
         generation: &Self::Loaded<'_, WORDS>,
     ) -> bool;
-    /// Returns whether the row contained the item, and writes it. Once everything is inlined, an answer that is not
-    /// used costs nothing.
+    /// Returns whether the row contained the item, and writes it. Once everything is inlined, an answer that
+    /// is not used costs nothing.
     fn check_and_insert<const WORDS: usize>(
         self,
         row: &mut [u64; WORDS],

@@ -86,8 +86,8 @@ impl<'a, const WORDS: usize> SharedRowsRef<'a, WORDS> {
     }
 
     /// Claims the rows of the items in order, up to the first row that another thread or an earlier item
-    /// holds. Returns the items whose rows are claimed, the other items, and a generation that was read while the
-    /// rows were claimed; `None` if there are no items.
+    /// holds. Returns the items whose rows are claimed, the other items, and a generation that was read while
+    /// the rows were claimed; `None` if there are no items.
     ///
     /// A claim waits until all earlier memory accesses are done, and later ones wait for the claim.
     /// Consecutive claims wait for that only once.

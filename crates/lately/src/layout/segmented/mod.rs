@@ -1,7 +1,7 @@
 //! Layouts that keep one segment after the other: Slices and Blocks, the paper's two.
 //!
-//! They differ only in which bits of a segment belong to an item (their [`Geometry`]). A query goes through the
-//! segments by the paper's algorithm (`runs`), an insert sets bits in the k newest.
+//! They differ only in which bits of a segment belong to an item (their [`Geometry`]). A query goes through
+//! the segments by the paper's algorithm (`runs`), an insert sets bits in the k newest.
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
 mod blocks;
@@ -26,7 +26,8 @@ pub(crate) type Slices<W = AlignedWords> = Segmented<SliceGeometry, W>;
 /// Blocks (the paper's APBBF).
 pub(crate) type Blocks<W = AlignedWords> = Segmented<BlockGeometry, W>;
 
-/// Which bits of a segment belong to an item, and what its bits say. `segment` is always the words of one segment.
+/// Which bits of a segment belong to an item, and what its bits say. `segment` is always the words of one
+/// segment.
 pub(crate) trait Geometry: Copy {
     fn words_per_segment(&self) -> usize;
     /// The bits of an item in the segment at this position, as indices from the start of the memory.
