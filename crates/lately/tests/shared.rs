@@ -107,6 +107,13 @@ fn one_thread_gets_a_filter(builder: &Builder) {
             assert_eq!(own.as_of(later).age_of(key), shared.as_of(later).age_of(key), "{shape} step {step}");
             if step % 250 == 0 {
                 assert_eq!(own.as_of(later).statistics(), shared.as_of(later).statistics());
+                for at in [now, later] {
+                    let keys: Vec<_> = (0..200).map(|_| item(random.below(step + 1))).collect();
+                    let mut answers = [vec![false; keys.len()], vec![false; keys.len()]];
+                    own.as_of(at).contains_batch(&keys, &mut answers[0]);
+                    shared.as_of(at).contains_batch(&keys, &mut answers[1]);
+                    assert_eq!(answers[0], answers[1], "{shape} step {step}");
+                }
                 assert!(own.to_bytes() == shared.to_bytes(), "{shape} step {step}");
                 assert_eq!(own.statistics(), shared.statistics());
                 assert!(SharedFilter::from_bytes(&own.to_bytes()).unwrap().to_filter() == own);

@@ -7,10 +7,6 @@ use crate::filter::as_of::{AsOf, aged};
 use crate::filter::operation::check_lengths;
 use crate::filter::statistics::Statistics;
 use crate::item::Item;
-use crate::layout::runs::newest_run;
-use crate::layout::shared::SharedMemory;
-use crate::layout::{SharedUpdate, whichever};
-use crate::ring::{Age, Ring};
 
 impl SharedFilter {
     /// See [`Filter::as_of`](crate::Filter::as_of). Each query of the view waits for a shift in progress.
@@ -31,11 +27,14 @@ impl AsOf<'_, SharedFilter> {
     #[must_use]
     pub fn contains_hash(&self, hash: u64) -> bool {
         let ages = self.filter.progress.ages();
-        if self.shifts_due(&ages) == 0 {
-            drop(ages);
-            return self.filter.contains_hash(hash);
+        match self.shifts_due(&ages) {
+            0 => {
+                // Without a lock, as the filter itself answers.
+                drop(ages);
+                self.filter.contains_hash(hash)
+            }
+            shifts => self.filter.newest_run(hash, &ages, shifts).is_some(),
         }
-        self.run_of(hash, &ages).is_some()
     }
 
     /// See [`Filter::contains_batch`](crate::Filter::contains_batch).
@@ -43,14 +42,11 @@ impl AsOf<'_, SharedFilter> {
     /// # Panics
     /// If `items` and `seen` differ in length.
     pub fn contains_batch<T: Item>(&self, items: &[T], seen: &mut [bool]) {
-        check_lengths(items, seen);
-        let ages = self.filter.progress.ages();
-        if self.shifts_due(&ages) == 0 {
-            drop(ages);
+        // The lock is released at once: hashing may run the caller's code, which must not run while it is held.
+        if self.shifts_due(&self.filter.progress.ages()) == 0 {
             return self.filter.contains_batch(items, seen);
         }
-        // Hashing may run the caller's code, which must not run while `ages` is held.
-        drop(ages);
+        check_lengths(items, seen);
         items.iter().zip(seen).for_each(|(item, seen)| *seen = self.contains(item));
     }
 
@@ -64,7 +60,7 @@ impl AsOf<'_, SharedFilter> {
     #[must_use]
     pub fn age_of_hash(&self, hash: u64) -> Option<AgeRange> {
         let ages = self.filter.progress.ages();
-        let (newest, oldest) = self.run_of(hash, &ages)?;
+        let (newest, oldest) = self.filter.newest_run(hash, &ages, self.shifts_due(&ages))?;
         let (ring, ageing) = aged(&ages.ring, &ages.ageing, self.now_ms);
         Some(ageing.age_range(&ring, newest, oldest))
     }
@@ -72,17 +68,6 @@ impl AsOf<'_, SharedFilter> {
     /// The shifts that are due until the view's time.
     fn shifts_due(&self, ages: &Ages) -> u32 {
         self.now_ms.map_or(0, |now_ms| ages.ageing.shifts_until(now_ms, &ages.ring))
-    }
-
-    /// The newest and the oldest age, at the view's time, at which the item may have been inserted. No shift
-    /// can happen while `ages` is held.
-    fn run_of(&self, hash: u64, ages: &Ages) -> Option<(Age, Age)> {
-        let shifts = self.shifts_due(ages);
-        whichever!(SharedMemory: &self.filter.memory, layout => {
-            let layout = layout.shared();
-            let matches = |age: Age| layout.matches(hash, &ages.ring, age);
-            newest_run(&ages.ring, |age| Ring::age_before(age, shifts).is_some_and(matches))
-        })
     }
 
     /// See [`SharedFilter::statistics`].

@@ -22,9 +22,9 @@ use crate::layout::runs::newest_run;
 use crate::layout::shared::{SharedMemory, forget_what_moved};
 use crate::layout::{SharedUpdate, whichever};
 use crate::plan::{Dimensions, Plan};
-use crate::ring::Ring;
+use crate::ring::{Age, Ring};
 use crate::window::Window;
-use progress::Progress;
+use progress::{Ages, Progress};
 
 /// A thread-safe [`Filter`]: every operation takes `&self`.
 ///
@@ -117,10 +117,18 @@ impl SharedFilter {
     #[must_use]
     pub fn age_of_hash(&self, hash: u64) -> Option<AgeRange> {
         let ages = self.progress.ages();
-        let (newest, oldest) = whichever!(SharedMemory: &self.memory, layout => {
-            newest_run(&ages.ring, |age| layout.shared().matches(hash, &ages.ring, age))?
-        });
+        let (newest, oldest) = self.newest_run(hash, &ages, 0)?;
         Some(ages.ageing.age_range(&ages.ring, newest, oldest))
+    }
+
+    /// The newest and the oldest age, after `shifts` more shifts, at which the item may have been inserted. No
+    /// shift can happen while `ages` is held.
+    fn newest_run(&self, hash: u64, ages: &Ages, shifts: u32) -> Option<(Age, Age)> {
+        whichever!(SharedMemory: &self.memory, layout => {
+            let layout = layout.shared();
+            let matches = |age| layout.matches(hash, &ages.ring, age);
+            newest_run(&ages.ring, |age| Ring::age_before(age, shifts).is_some_and(matches))
+        })
     }
 
     /// See [`Filter::advance_to`]. An insert that begins after this call has returned counts as inserted at
