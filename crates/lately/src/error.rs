@@ -3,7 +3,7 @@
 use alloc::string::String;
 
 use crate::limits::{MAX_PARTS, MAX_SEGMENTS, MAX_WINDOW, MIN_RATE};
-use crate::shape::Layout;
+use crate::shape::{FINGERPRINT_BITS, Layout, MAX_BIN_GENERATIONS};
 
 /// The reason why the requested filter cannot be built.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -105,7 +105,7 @@ pub enum ConfigError {
     },
     /// The segments do not fit into rows of this size.
     #[error(
-        "rows of {row_bytes} bytes cannot hold {segments} segments of {parts} parts: a row has 64, 128 or 256 bytes, a segment at least 1 part, and (k + l) * parts is at most 31 in 64 bytes and 63 in larger rows"
+        "rows of {row_bytes} bytes cannot hold {segments} segments of {parts} parts: a row has 64 or 128 bytes, a segment at least 1 part, and (k + l) * parts is at most 31 in 64 bytes and 63 in 128"
     )]
     Row {
         /// Bytes in a row.
@@ -114,6 +114,26 @@ pub enum ConfigError {
         parts: u32,
         /// k + l.
         segments: u32,
+    },
+    /// The fingerprints of bins are too short or too long.
+    #[error(
+        "bins with fingerprints of {fingerprint_bits} bits cannot be built: ask for {} to {} bits",
+        FINGERPRINT_BITS.start(),
+        FINGERPRINT_BITS.end()
+    )]
+    FingerprintBits {
+        /// The requested width.
+        fingerprint_bits: u32,
+    },
+    /// The header of a line cannot hold these generations.
+    #[error(
+        "bins cannot have k={required_matches} l={window_generations}: k is always 1, and l at most {MAX_BIN_GENERATIONS}, so leave the shape to the planner or ask for another layout"
+    )]
+    Bin {
+        /// k.
+        required_matches: u32,
+        /// l.
+        window_generations: u32,
     },
     /// The requested segment does not belong to the requested layout.
     #[error(

@@ -12,7 +12,7 @@ use core::fmt;
 /// assert_eq!("Rows".parse(), Ok(Layout::Rows));
 /// assert_eq!("keep_rate".parse(), Ok(Overload::KeepRate));
 /// let error = "heap".parse::<Layout>().unwrap_err();
-/// assert_eq!(error.to_string(), "'heap' is not a possible layout: use slices, blocks or rows");
+/// assert_eq!(error.to_string(), "'heap' is not a possible layout: use slices, blocks, rows or bins");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

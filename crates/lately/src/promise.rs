@@ -5,7 +5,7 @@ use core::time::Duration;
 use crate::error::ConfigError;
 use crate::limits::{MAX_WINDOW, MIN_RATE};
 use crate::names::names;
-use crate::shape::{Layout, Segment, Shape};
+use crate::shape::{FINGERPRINT_BITS, Layout, Segment, Shape};
 use crate::window::{Overload, Window};
 
 /// What a filter must keep: a window, a rate, and limits. Every setting is optional.
@@ -160,7 +160,8 @@ impl Promise {
         }
         if let Some((required_matches, window_generations)) = self.shape {
             let smallest = match self.layout {
-                Some(Layout::Rows) => Segment::Rows { row_bytes: 256, parts: 1 },
+                Some(Layout::Rows) => Segment::Rows { row_bytes: 128, parts: 1 },
+                Some(Layout::Bins) => Segment::Bins { fingerprint_bits: *FINGERPRINT_BITS.start() },
                 _ => Segment::Slices { parts: 1 },
             };
             let segment = self.segment.unwrap_or(smallest);
@@ -178,6 +179,7 @@ fn check_segment(segment: &Segment) -> Result<(), ConfigError> {
         Segment::Slices { parts } => ConfigError::Parts { parts },
         Segment::Blocks { block_bits, bits_per_block } => ConfigError::Block { block_bits, bits_per_block },
         Segment::Rows { row_bytes, parts } => ConfigError::Row { row_bytes, parts, segments: 1 },
+        Segment::Bins { fingerprint_bits } => ConfigError::FingerprintBits { fingerprint_bits },
     })
 }
 
@@ -189,6 +191,9 @@ pub(crate) fn check_shape(shape: &Shape) -> Result<(), ConfigError> {
     match segment {
         Segment::Rows { row_bytes, parts } if !shape.is_possible() => {
             Err(ConfigError::Row { row_bytes, parts, segments: shape.segments() })
+        }
+        Segment::Bins { .. } if !shape.is_possible() => {
+            Err(ConfigError::Bin { required_matches, window_generations })
         }
         _ => Ok(()),
     }

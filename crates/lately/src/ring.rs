@@ -28,6 +28,8 @@ pub(crate) struct Ring {
     /// `-generation mod (k + l)`, stored because computing a remainder on every probe would cost more than
     /// the probe.
     newest: u32,
+    /// `generation / (k + l)`, stored for the same reason.
+    turns: u64,
 }
 
 impl Ring {
@@ -39,7 +41,8 @@ impl Ring {
         let segments = required_matches + window_generations;
         let turned = (generation % u64::from(segments)) as u32;
         let newest = if turned == 0 { 0 } else { segments - turned };
-        Self { required_matches, window_generations, generation, newest }
+        let turns = generation / u64::from(segments);
+        Self { required_matches, window_generations, generation, newest, turns }
     }
 
     /// k: the number of newest segments an insert writes, and the number of consecutive matches a query
@@ -63,6 +66,18 @@ impl Ring {
         self.generation
     }
 
+    /// How often the ring has turned all the way round.
+    #[inline]
+    pub(crate) fn turns(&self) -> u64 {
+        self.turns
+    }
+
+    /// How many generations have begun since the last full turn.
+    #[inline]
+    pub(crate) fn into_turn(&self) -> u32 {
+        if self.newest == 0 { 0 } else { self.segments() - self.newest }
+    }
+
     /// The position of the newest segment.
     #[cfg(feature = "std")]
     #[inline]
@@ -84,6 +99,7 @@ impl Ring {
     pub(crate) fn advance_generation(&mut self) {
         self.generation += 1;
         self.newest = if self.newest == 0 { self.segments() - 1 } else { self.newest - 1 };
+        self.turns += u64::from(self.newest == 0);
     }
 
     /// All ages, newest first.

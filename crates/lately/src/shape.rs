@@ -20,9 +20,13 @@ pub enum Layout {
     /// All segments of an item lie side by side in one row, so an insert, a hit and a miss each take one
     /// memory access. The fastest.
     Rows,
+    /// Fingerprints in order of arrival, in cache lines of which each item has two to choose from. An insert,
+    /// a hit and a miss each touch these two. The rate depends only on how many items are in the window, not
+    /// on when they came. The least memory at low rates.
+    Bins,
 }
 
-names!(Layout, "layout": Slices = "slices", Blocks = "blocks", Rows = "rows");
+names!(Layout, "layout": Slices = "slices", Blocks = "blocks", Rows = "rows", Bins = "bins");
 
 /// The kind of one segment. An item picks cells in it: `parts` of them, or one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,14 +47,19 @@ pub enum Segment {
         /// b: 1, 2, 4, 8 or 16, provided that `b * log2(B / b)` is at most 64, the bits of one hash.
         bits_per_block: u32,
     },
-    /// Rows of `row_bytes` bytes that hold a piece of every segment: `parts` parts of 16 bits (32 in rows of
-    /// 256 bytes). An item picks one row and sets one bit in each part of the segments it writes. A cell is
-    /// one row.
+    /// Rows of `row_bytes` bytes that hold a piece of every segment: `parts` parts of 16 bits. An item picks
+    /// one row and sets one bit in each part of the segments it writes. A cell is one row.
     Rows {
-        /// 64, 128 or 256: one, two or four cache lines.
+        /// 64 or 128: one or two cache lines.
         row_bytes: u32,
-        /// b, at least 1; (k + l) * b is at most 31 in rows of 64 bytes, else 63.
+        /// b, at least 1; (k + l) * b is at most 31 in rows of 64 bytes, and 63 in rows of 128.
         parts: u32,
+    },
+    /// Cache lines with fingerprints of `fingerprint_bits` bits, newest last. An item picks two lines, and is
+    /// written into the one with fewer items of the window. k is 1. A cell is one line.
+    Bins {
+        /// 8 to 48. The more bits, the fewer fingerprints a line holds.
+        fingerprint_bits: u32,
     },
 }
 
@@ -62,6 +71,7 @@ impl Segment {
             Self::Slices { .. } => Layout::Slices,
             Self::Blocks { .. } => Layout::Blocks,
             Self::Rows { .. } => Layout::Rows,
+            Self::Bins { .. } => Layout::Bins,
         }
     }
 
@@ -84,9 +94,8 @@ impl Segment {
                     && matches!(bits_per_block, 1 | 2 | 4 | 8 | 16)
                     && bits_per_block * (block_bits / bits_per_block).ilog2() <= u64::BITS
             }
-            Self::Rows { row_bytes, parts } => {
-                matches!(row_bytes, 64 | 128 | 256) && (1..=31).contains(&parts)
-            }
+            Self::Rows { row_bytes, parts } => ROW_BYTES.contains(&row_bytes) && (1..=31).contains(&parts),
+            Self::Bins { fingerprint_bits } => FINGERPRINT_BITS.contains(&fingerprint_bits),
         }
     }
 }
@@ -99,6 +108,7 @@ impl fmt::Display for Segment {
                 write!(f, "blocks of B={block_bits} b={bits_per_block}")
             }
             Self::Rows { row_bytes, parts } => write!(f, "rows of {row_bytes} bytes b={parts}"),
+            Self::Bins { fingerprint_bits } => write!(f, "bins of {fingerprint_bits}-bit fingerprints"),
         }
     }
 }
@@ -144,6 +154,7 @@ impl Shape {
             Segment::Slices { parts } => self.required_matches * parts,
             Segment::Blocks { .. } => self.required_matches,
             Segment::Rows { .. } => 1,
+            Segment::Bins { .. } => 2,
         }
     }
 
@@ -155,25 +166,97 @@ impl Shape {
 
     /// Returns true if filters can have this shape.
     pub(crate) fn is_possible(&self) -> bool {
-        self.has_possible_ages() && self.segment.is_possible() && self.fits_row()
+        self.has_possible_ages() && self.segment.is_possible() && self.fits_line()
     }
 
-    /// Returns true unless the segments are too many for a row.
-    fn fits_row(&self) -> bool {
+    /// Returns true unless the segments are too many for a row or a line.
+    fn fits_line(&self) -> bool {
         match self.segment {
             Segment::Rows { row_bytes, parts } => self.segments() * parts <= parts_per_row(row_bytes),
+            Segment::Bins { fingerprint_bits } => {
+                self.required_matches == 1
+                    && BinShape::new(fingerprint_bits, self.window_generations).is_some()
+            }
             _ => true,
         }
+    }
+}
+
+/// The widths of fingerprints that Bins can have.
+pub(crate) const FINGERPRINT_BITS: core::ops::RangeInclusive<u32> = 8..=48;
+
+/// The most generations that the header of a line has room for.
+pub(crate) const MAX_BIN_GENERATIONS: u32 = 44;
+
+/// How a line of Bins is divided: into fingerprints, and a header of at most one word. The header has a mark
+/// for each fingerprint and for each end of a generation, and some fixed fields; see `layout::bins`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BinShape {
+    pub(crate) fingerprint_bits: u32,
+    /// The most fingerprints in a line.
+    pub(crate) entries: u32,
+    /// l.
+    pub(crate) window_generations: u32,
+}
+
+impl BinShape {
+    /// The bits of a header besides the marks and the place of the next fingerprint: a stamp of 8, two spill
+    /// marks and a claim.
+    const FIXED_BITS: u32 = 11;
+
+    /// The fewest fingerprints per line that are worth a header.
+    const FEWEST_ENTRIES: u32 = 6;
+
+    /// Returns `None` if a line cannot hold this width or this many generations.
+    pub(crate) fn new(fingerprint_bits: u32, window_generations: u32) -> Option<Self> {
+        let shape = |entries| Self { fingerprint_bits, entries, window_generations };
+        (Self::FEWEST_ENTRIES..64).rev().map(shape).find(|shape| {
+            let lanes_fit = shape.entries * shape.lane_bits() <= 448;
+            let all_fits = shape.entries * fingerprint_bits + shape.header_bits() <= 512;
+            shape.header_bits() <= 64 && lanes_fit && all_fits
+        })
+    }
+
+    /// The bits of a fingerprint that are compared at once. No lane is in the last word, which has the header.
+    pub(crate) fn lane_bits(&self) -> u32 {
+        if self.fingerprint_bits < 16 { 8 } else { 16 }
+    }
+
+    /// The bits that number the places of a line.
+    pub(crate) fn place_bits(&self) -> u32 {
+        u32::BITS - (self.entries - 1).leading_zeros()
+    }
+
+    /// The number of cells that an item has in the spare. With half of the cells in the window, the spare's rate
+    /// is about half that of a line.
+    pub(crate) fn spare_probes(&self) -> u32 {
+        self.fingerprint_bits - 4
+    }
+
+    /// The number of cells of the spare: one per line, in whole cache lines.
+    pub(crate) fn spare_cells(lines: u64) -> u64 {
+        lines.saturating_add(63) / 64 * 64
+    }
+
+    pub(crate) fn header_bits(&self) -> u32 {
+        self.entries
+            .saturating_add(self.window_generations)
+            .saturating_add(self.place_bits() + Self::FIXED_BITS)
     }
 }
 
 /// The most parts, and so the most segments, of a row of any size: a 64-bit word has a bit for each.
 pub(crate) const MOST_PARTS_IN_ROW: usize = 63;
 
+/// The possible sizes of a row.
+pub(crate) const ROW_BYTES: [u32; 2] = [64, 128];
+
+/// The bits of one part of a row: four bits of hash select one of them.
+pub(crate) const PART_BITS: u32 = 16;
+
 /// The number of parts of a row that segments can use: all except the one with the stamp.
 pub(crate) fn parts_per_row(row_bytes: u32) -> u32 {
-    let row = RowShape { row_bytes, parts: 1, segments: 1 };
-    row_bytes * 8 / row.part_bits() - 1
+    row_bytes * 8 / PART_BITS - 1
 }
 
 /// How a row is divided.
@@ -184,13 +267,6 @@ pub(crate) struct RowShape {
     pub(crate) parts: u32,
     /// k + l.
     pub(crate) segments: u32,
-}
-
-impl RowShape {
-    /// Long rows have longer parts: that saves memory, and a row never has more than 64 parts.
-    pub(crate) fn part_bits(&self) -> u32 {
-        if self.row_bytes == 256 { 32 } else { 16 }
-    }
 }
 
 impl fmt::Display for Shape {

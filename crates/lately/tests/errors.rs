@@ -92,12 +92,12 @@ fn shapes_that_the_format_cannot_hold_are_refused() {
         );
     }
     for (k, l, row_bytes, parts) in
-        [(5, 11, 64, 2), (1, 1, 32, 1), (1, 1, 64, 0), (10, 22, 128, 2), (2, 2, 256, 32)]
+        [(5, 11, 64, 2), (1, 1, 32, 1), (1, 1, 64, 0), (10, 22, 128, 2), (2, 2, 128, 32), (2, 8, 256, 2)]
     {
         let builder = promise().shape(k, l).segment(Segment::Rows { row_bytes, parts });
         refused(&builder, &[&format!("rows of {row_bytes} bytes"), "31 in 64 bytes"]);
     }
-    refused(&promise().shape(32, 32).layout(Layout::Rows), &["rows of 256 bytes", "64 segments"]);
+    refused(&promise().shape(32, 32).layout(Layout::Rows), &["rows of 128 bytes", "64 segments"]);
     let blocks = Segment::Blocks { block_bits: 64, bits_per_block: 4 };
     refused(&promise().layout(Layout::Slices).segment(blocks), &["slices", "blocks"]);
 }

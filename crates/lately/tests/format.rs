@@ -48,16 +48,9 @@ impl Parsed<'_> {
             }
             3 => {
                 let row_bits = u64::from(self.u32(32)) * 8;
-                let part_bits = if row_bits == 2048 { 32 } else { 16 };
                 let start = reduce(hash, cells) * row_bits;
-                let choice = |part: u64| {
-                    let bits_of_hash = if part_bits == 32 { 8 } else { 4 };
-                    let per_lane = 64 / bits_of_hash;
-                    (remix(hash, 1 + part / per_lane) >> (part % per_lane * bits_of_hash)) % part_bits
-                };
-                (position * b..(position + 1) * b)
-                    .map(|part| start + part * part_bits + choice(part))
-                    .collect()
+                let choice = |part: u64| (remix(hash, 1 + part / 16) >> (part % 16 * 4)) % 16;
+                (position * b..(position + 1) * b).map(|part| start + part * 16 + choice(part)).collect()
             }
             other => panic!("layout {other}"),
         }

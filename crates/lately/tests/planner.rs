@@ -208,11 +208,9 @@ fn plans_are_ranked_and_the_first_is_the_one_built() {
         let cheapest = plans.iter().filter(affordable).map(cost).min_by(f64::total_cmp).unwrap();
         assert!((cost(&plans[0]) - cheapest).abs() < 1e-9, "{prefer:?}");
         assert!(plans[1..].windows(2).all(|pair| pair[0].memory_bytes <= pair[1].memory_bytes));
-        for layout in LAYOUTS {
-            assert!(
-                plans.iter().filter(|plan| plan.layout() == layout).count() >= 3,
-                "too few plans of {layout}"
-            );
+        for (layout, at_least) in [(Layout::Slices, 3), (Layout::Blocks, 3), (Layout::Rows, 2)] {
+            let count = plans.iter().filter(|plan| plan.layout() == layout).count();
+            assert!(count >= at_least, "{count} plans of {layout}");
         }
     }
     let default = Filter::builder().window(100_000).false_positive_rate(1e-3).plan().unwrap();

@@ -113,7 +113,7 @@ fn half_full_shapes_have_the_exact_models_rate_and_not_the_papers() {
         (5, 10, Segment::Rows { row_bytes: 64, parts: 2 }),
         (10, 21, Segment::Rows { row_bytes: 64, parts: 1 }),
         (4, 17, Segment::Rows { row_bytes: 128, parts: 3 }),
-        (2, 8, Segment::Rows { row_bytes: 256, parts: 6 }),
+        (2, 8, Segment::Rows { row_bytes: 128, parts: 6 }),
     ];
     for (k, l, segment) in shapes {
         let mut filter = Filter::builder().window(20_000).shape(k, l).segment(segment).build().unwrap();

@@ -82,7 +82,7 @@ fn expired_generations_decay_as_the_model_predicts() {
         rows(5, 10, 64, 2),
         rows(10, 21, 64, 1),
         rows(4, 17, 128, 3),
-        rows(2, 8, 256, 6),
+        rows(2, 8, 128, 6),
     ] {
         check_decay(&shape, 60, 1.0);
         check_decay(&shape, 60, 0.4);

@@ -223,6 +223,18 @@ fn a_forged_header_is_refused_or_gives_a_filter_that_works() {
 }
 
 #[test]
+fn rows_of_an_impossible_size_are_refused() {
+    let rows = lately::Segment::Rows { row_bytes: 128, parts: 3 };
+    let bytes = Filter::builder().window(100).shape(2, 4).segment(rows).build().unwrap().to_bytes();
+    for row_bytes in [0_u32, 32, 256] {
+        let mut forged = bytes.clone();
+        forged[32..36].copy_from_slice(&row_bytes.to_le_bytes());
+        let error = Filter::from_bytes(&with_right_checksum(forged)).unwrap_err();
+        assert!(matches!(error, SnapshotError::Field { field: "row_bytes", .. }), "{error}");
+    }
+}
+
+#[test]
 fn forged_bits_after_the_last_part_of_a_segment_are_refused() {
     // 3 parts of 5 bits: 49 bits of the word belong to no part.
     let mut filter = Filter::builder()

@@ -3,7 +3,6 @@
 use super::Filter;
 use crate::ageing::AgeRange;
 use crate::item::Item;
-use crate::layout::runs::newest_run;
 
 impl Filter {
     /// Returns how long ago the item was last inserted, or `None` if the filter does not report it.
@@ -30,8 +29,7 @@ impl Filter {
     /// The same as [`age_of`](Self::age_of), for a hash computed by the caller.
     #[must_use]
     pub fn age_of_hash(&self, hash: u64) -> Option<AgeRange> {
-        let contents = self.memory.contents();
-        let (newest, oldest) = newest_run(&self.ring, |age| contents.matches(hash, &self.ring, age))?;
+        let (newest, oldest) = self.memory.contents().newest_run(hash, &self.ring, 0)?;
         Some(self.ageing.age_range(&self.ring, newest, oldest))
     }
 }

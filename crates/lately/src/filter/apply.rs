@@ -41,15 +41,15 @@ struct OwnedAccess<'a, S, K> {
 }
 
 impl<S: Update, K: Kernel> Access for OwnedAccess<'_, S, K> {
-    type Place = usize;
+    type Place = S::Place;
 
     #[inline(always)]
-    fn contains(&mut self, item: Located) -> bool {
+    fn contains(&mut self, item: Located<S::Place>) -> bool {
         self.filter.layout.contains(self.kernel, item, self.filter.ring)
     }
 
     #[inline(always)]
-    fn insert(&mut self, item: Located) {
+    fn insert(&mut self, item: Located<S::Place>) {
         let Self { kernel, filter } = self;
         if filter.ageing.is_full() {
             filter.shift_if_due();
@@ -59,7 +59,7 @@ impl<S: Update, K: Kernel> Access for OwnedAccess<'_, S, K> {
     }
 
     #[inline(always)]
-    fn check_and_insert(&mut self, item: Located) -> bool {
+    fn check_and_insert(&mut self, item: Located<S::Place>) -> bool {
         // Check before the shift that the insert may cause.
         if self.filter.ageing.is_full() {
             let seen = self.contains(item);
@@ -72,7 +72,7 @@ impl<S: Update, K: Kernel> Access for OwnedAccess<'_, S, K> {
     }
 
     #[inline(always)]
-    fn check_or_insert(&mut self, item: Located) -> bool {
+    fn check_or_insert(&mut self, item: Located<S::Place>) -> bool {
         let seen = self.contains(item);
         if !seen {
             self.insert(item);
@@ -188,15 +188,15 @@ impl<H: Hashes> Work for Many<'_, &Filter, Contains, H> {
 }
 
 /// The next items of a batch, whose memory is being prefetched.
-struct Upcoming<H> {
+struct Upcoming<H, P> {
     hashes: H,
     len: usize,
-    items: [Located; AHEAD],
+    items: [Located<P>; AHEAD],
 }
 
-impl<H: Hashes> Upcoming<H> {
+impl<H: Hashes, P: Copy + Default> Upcoming<H, P> {
     #[inline(always)]
-    fn new<K: Kernel>(kernel: K, hashes: H, layout: &impl Query, ring: &Ring) -> Self {
+    fn new<K: Kernel>(kernel: K, hashes: H, layout: &impl Query<Place = P>, ring: &Ring) -> Self {
         let mut upcoming = Self { len: hashes.len(), hashes, items: [Located::default(); AHEAD] };
         for (item, hash) in upcoming.items.iter_mut().zip(&mut upcoming.hashes) {
             *item = layout.locate(hash);
@@ -207,7 +207,13 @@ impl<H: Hashes> Upcoming<H> {
 
     /// Returns the i-th item, and prefetches the one [`AHEAD`] of it.
     #[inline(always)]
-    fn next<K: Kernel>(&mut self, i: usize, kernel: K, layout: &impl Query, ring: &Ring) -> Located {
+    fn next<K: Kernel>(
+        &mut self,
+        i: usize,
+        kernel: K,
+        layout: &impl Query<Place = P>,
+        ring: &Ring,
+    ) -> Located<P> {
         let place = &mut self.items[i % AHEAD];
         let item = *place;
         if let Some(hash) = self.hashes.next() {

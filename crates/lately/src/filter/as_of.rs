@@ -4,7 +4,6 @@ use super::Filter;
 use super::operation::check_lengths;
 use crate::ageing::{AgeRange, Ageing};
 use crate::item::Item;
-use crate::layout::runs::{Matches, is_reported, newest_run};
 use crate::ring::{Age, Ring};
 
 /// A read-only view of a filter at a later time; created by [`Filter::as_of`].
@@ -56,13 +55,6 @@ impl Filter {
     }
 }
 
-impl Matches for AsOf<'_> {
-    #[inline]
-    fn matches_at(&self, hash: u64, ring: &Ring, age: Age) -> bool {
-        self.age_now(age).is_some_and(|age| self.filter.memory.contents().matches(hash, ring, age))
-    }
-}
-
 impl AsOf<'_> {
     /// See [`Filter::contains`].
     #[inline]
@@ -78,7 +70,7 @@ impl AsOf<'_> {
         if self.shifts == 0 {
             return self.filter.contains_hash(hash);
         }
-        is_reported(self, hash, &self.filter.ring)
+        self.filter.memory.contents().newest_run(hash, &self.filter.ring, self.shifts).is_some()
     }
 
     /// See [`Filter::contains_batch`].
@@ -103,7 +95,7 @@ impl AsOf<'_> {
     #[must_use]
     pub fn age_of_hash(&self, hash: u64) -> Option<AgeRange> {
         let ring = &self.filter.ring;
-        let (newest, oldest) = newest_run(ring, |age| self.matches_at(hash, ring, age))?;
+        let (newest, oldest) = self.filter.memory.contents().newest_run(hash, ring, self.shifts)?;
         let (ring, ageing) = self.aged();
         Some(ageing.age_range(&ring, newest, oldest))
     }

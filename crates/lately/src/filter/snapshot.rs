@@ -19,7 +19,7 @@ use crate::layout;
 use crate::limits::{MAX_SEGMENTS, MAX_WINDOW};
 use crate::plan::{Dimensions, Plan};
 use crate::ring::{Age, Ring};
-use crate::shape::{Segment, Shape};
+use crate::shape::{ROW_BYTES, Segment, Shape};
 use crate::window::{Overload, Window};
 
 pub(crate) const MAGIC: [u8; 8] = *b"LATELY\r\n";
@@ -237,6 +237,7 @@ fn head(dimensions: &Dimensions, hash_function: HashFunction, ring: &Ring, agein
         Segment::Slices { parts } => (1, parts, 0, 0),
         Segment::Blocks { block_bits, bits_per_block } => (2, bits_per_block, block_bits, 0),
         Segment::Rows { row_bytes, parts } => (3, parts, 0, row_bytes),
+        Segment::Bins { fingerprint_bits } => (4, fingerprint_bits, 0, 0),
     };
     out.u32(layout);
     out.u32(dimensions.shape.required_matches);
@@ -407,13 +408,14 @@ impl Header {
             1 => Segment::Slices { parts: b },
             2 => Segment::Blocks { block_bits, bits_per_block: b },
             3 => Segment::Rows { row_bytes, parts: b },
+            4 => Segment::Bins { fingerprint_bits: b },
             _ => return Err(SnapshotError::Field { field: "layout", value: layout.into() }),
         };
         field_u32("block_bits", block_bits, |bits| layout == 2 || bits == 0)?;
         field_u32("row_bytes", row_bytes, |bytes| layout == 3 || bytes == 0)?;
         field_u32("reserved", input.u32(), |reserved| reserved == 0)?;
         field_u32("block_bits", block_bits, |bits| layout != 2 || matches!(bits, 64 | 512))?;
-        field_u32("row_bytes", row_bytes, |bytes| layout != 3 || matches!(bytes, 64 | 128 | 256))?;
+        field_u32("row_bytes", row_bytes, |bytes| layout != 3 || ROW_BYTES.contains(&bytes))?;
         field_u32("b", b, |_| segment.is_possible())?;
         field_u32("k", required_matches, |k| (1..MAX_SEGMENTS).contains(&k))?;
         let shape = Shape { required_matches, window_generations, segment };

@@ -23,13 +23,15 @@ use crate::names::names;
 pub enum Instructions {
     /// Those that every machine has.
     Portable,
+    /// SSE2, which every x86-64 processor has.
+    Sse2,
     /// AVX2 of x86-64 processors.
     Avx2,
     /// AVX-512 of x86-64 processors.
     Avx512,
 }
 
-names!(Instructions, "instruction set": Portable = "portable", Avx2 = "avx2", Avx512 = "avx512");
+names!(Instructions, "instruction set": Portable = "portable", Sse2 = "sse2", Avx2 = "avx2", Avx512 = "avx512");
 
 impl Instructions {
     /// Returns true if this machine has these instructions.
@@ -37,6 +39,7 @@ impl Instructions {
     pub fn are_available(self) -> bool {
         match self {
             Self::Portable => true,
+            Self::Sse2 => cfg!(target_arch = "x86_64"),
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
             Self::Avx2 => Avx2::detect().is_some(),
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -72,32 +75,27 @@ impl InstructionSet for Portable {
     fn prefetch<T>(self, _target: &T) {}
 }
 
+#[cfg(target_arch = "x86_64")]
+pub(crate) use x86::Sse2;
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 pub(crate) use x86::{Avx2, Avx512};
 
-#[cfg(all(target_arch = "x86_64", feature = "std"))]
+#[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 mod x86 {
+    #[cfg(feature = "std")]
     use core::arch::asm;
     use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    #[cfg(feature = "std")]
     use std::arch::is_x86_feature_detected;
 
     use super::{InstructionSet, LINE_BYTES};
 
-    /// AVX2, and BMI 1 and 2, which were introduced with it.
+    /// SSE2, and SSE before it.
     #[derive(Clone, Copy, Debug)]
-    pub(crate) struct Avx2(());
+    pub(crate) struct Sse2;
 
-    impl Avx2 {
-        pub(crate) fn detect() -> Option<Self> {
-            let has_all = is_x86_feature_detected!("avx2")
-                && is_x86_feature_detected!("bmi1")
-                && is_x86_feature_detected!("bmi2");
-            has_all.then_some(Self(()))
-        }
-    }
-
-    impl InstructionSet for Avx2 {
+    impl InstructionSet for Sse2 {
         #[inline(always)]
         fn prefetch<T>(self, target: &T) {
             for line in lines_of(target) {
@@ -107,11 +105,36 @@ mod x86 {
         }
     }
 
+    /// AVX2, and BMI 1 and 2, which were introduced with it.
+    #[cfg(feature = "std")]
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Avx2(());
+
+    #[cfg(feature = "std")]
+    impl Avx2 {
+        pub(crate) fn detect() -> Option<Self> {
+            let has_all = is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("bmi1")
+                && is_x86_feature_detected!("bmi2");
+            has_all.then_some(Self(()))
+        }
+    }
+
+    #[cfg(feature = "std")]
+    impl InstructionSet for Avx2 {
+        #[inline(always)]
+        fn prefetch<T>(self, target: &T) {
+            Sse2.prefetch(target);
+        }
+    }
+
     /// AVX-512 with instructions for 16-bit numbers. VBMI itself is not used; it is required because the
     /// processors that have it do not slow down for long vectors.
+    #[cfg(feature = "std")]
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct Avx512(Avx2);
 
+    #[cfg(feature = "std")]
     impl Avx512 {
         pub(crate) fn detect() -> Option<Self> {
             let has_all = is_x86_feature_detected!("avx512f")
@@ -121,6 +144,7 @@ mod x86 {
         }
     }
 
+    #[cfg(feature = "std")]
     impl InstructionSet for Avx512 {
         #[inline(always)]
         fn prefetch<T>(self, target: &T) {

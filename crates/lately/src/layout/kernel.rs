@@ -5,6 +5,9 @@
 //! with those instructions.
 #![allow(clippy::inline_always)] // see `Work`
 
+use super::bins::BinKernel;
+#[cfg(target_arch = "x86_64")]
+use super::instructions::Sse2;
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 use super::instructions::{Avx2, Avx512};
 use super::instructions::{Instructions, Portable};
@@ -12,7 +15,7 @@ use super::rows::RowKernel;
 
 /// An instruction set with the code of every layout for it. A layout that has code for instruction sets adds
 /// its trait here.
-pub(crate) trait Kernel: RowKernel {
+pub(crate) trait Kernel: RowKernel + BinKernel {
     /// Calls work that is compiled for these instructions.
     fn call<W: Work>(self, work: W) -> W::Output;
 }
@@ -28,6 +31,8 @@ pub(crate) trait Work {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum AnyKernel {
     Portable(Portable),
+    #[cfg(target_arch = "x86_64")]
+    Sse2(Sse2),
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     Avx2(Avx2),
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -45,6 +50,10 @@ impl AnyKernel {
     pub(crate) fn new(instructions: Instructions) -> Option<Self> {
         match instructions {
             Instructions::Portable => Some(Self::Portable(Portable)),
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Sse2 => Some(Self::Sse2(Sse2)),
+            #[cfg(not(target_arch = "x86_64"))]
+            Instructions::Sse2 => None,
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
             Instructions::Avx2 => Avx2::detect().map(Self::Avx2),
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -57,6 +66,8 @@ impl AnyKernel {
     pub(crate) fn instructions(self) -> Instructions {
         match self {
             Self::Portable(_) => Instructions::Portable,
+            #[cfg(target_arch = "x86_64")]
+            Self::Sse2(_) => Instructions::Sse2,
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
             Self::Avx2(_) => Instructions::Avx2,
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -68,6 +79,8 @@ impl AnyKernel {
     pub(crate) fn call<W: Work>(self, work: W) -> W::Output {
         match self {
             Self::Portable(portable) => portable.call(work),
+            #[cfg(target_arch = "x86_64")]
+            Self::Sse2(sse2) => sse2.call(work),
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
             Self::Avx2(avx2) => avx2.call(work),
             #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -77,6 +90,15 @@ impl AnyKernel {
 }
 
 impl Kernel for Portable {
+    #[inline]
+    fn call<W: Work>(self, work: W) -> W::Output {
+        work.call(self)
+    }
+}
+
+/// Every function is compiled for SSE2.
+#[cfg(target_arch = "x86_64")]
+impl Kernel for Sse2 {
     #[inline]
     fn call<W: Work>(self, work: W) -> W::Output {
         work.call(self)

@@ -4,6 +4,9 @@
 //! item side by side can answer with one memory access.
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
+mod bins;
+#[cfg(feature = "std")]
+mod claims;
 pub(crate) mod instructions;
 pub(crate) mod kernel;
 mod rows;
@@ -17,6 +20,7 @@ pub(crate) mod words;
 
 use core::ops::Range;
 
+use bins::Bins;
 use kernel::Kernel;
 use rows::Rows;
 use segmented::{BlockGeometry, Blocks, SliceGeometry, Slices};
@@ -26,7 +30,8 @@ use words::aligned::AlignedWords;
 
 use crate::model::run_probability;
 use crate::ring::{Age, Ring};
-use crate::shape::{RowShape, Segment, Shape};
+use crate::shape::{BinShape, RowShape, Segment, Shape};
+use runs::newest_run;
 
 /// An item's hash, and its place in a layout, for layouts in which it has one: worth keeping between a
 /// prefetch and its use.
@@ -38,20 +43,22 @@ pub(crate) struct Located<P = usize> {
 
 /// Queries about an item, in memory borrowed for a call or a batch.
 pub(crate) trait Query {
-    fn locate(&self, hash: u64) -> Located;
+    /// The part of an item's positions that is worth computing only once.
+    type Place: Copy + Default;
+    fn locate(&self, hash: u64) -> Located<Self::Place>;
     /// Returns true if k consecutive segments match.
-    fn contains<K: Kernel>(&self, kernel: K, item: Located, ring: &Ring) -> bool;
+    fn contains<K: Kernel>(&self, kernel: K, item: Located<Self::Place>, ring: &Ring) -> bool;
     /// Prefetches the memory that an insert or a query of this item will need.
-    fn prefetch<K: Kernel>(&self, kernel: K, item: Located, ring: &Ring);
+    fn prefetch<K: Kernel>(&self, kernel: K, item: Located<Self::Place>, ring: &Ring);
 }
 
 /// Writing an item into a layout.
 pub(crate) trait Update: Query {
     /// Sets the item's bits in the k newest segments.
-    fn insert<K: Kernel>(&mut self, kernel: K, item: Located, ring: &Ring);
+    fn insert<K: Kernel>(&mut self, kernel: K, item: Located<Self::Place>, ring: &Ring);
     /// [`contains`](Query::contains), then [`insert`](Self::insert).
     #[inline(always)]
-    fn check_and_insert<K: Kernel>(&mut self, kernel: K, item: Located, ring: &Ring) -> bool {
+    fn check_and_insert<K: Kernel>(&mut self, kernel: K, item: Located<Self::Place>, ring: &Ring) -> bool {
         let seen = self.contains(kernel, item, ring);
         self.insert(kernel, item, ring);
         seen
@@ -100,6 +107,11 @@ pub(crate) trait SharedUpdate {
     }
     /// Returns true if the segment of this age matches, while no shift can happen.
     fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool;
+    /// See [`Contents::newest_run`].
+    fn newest_run(&self, item: u64, ring: &Ring, shifts: u32) -> Option<(Age, Age)> {
+        let matches = |age| self.matches(item, ring, age);
+        newest_run(ring, |age| Ring::age_before(age, shifts).is_some_and(matches))
+    }
     /// Empties the newest segment of `next`, the ring of the next generation, before that generation is
     /// published.
     fn empty_newest(&self, next: &Ring);
@@ -114,6 +126,12 @@ pub(crate) trait SharedUpdate {
 pub(crate) trait Contents {
     /// Returns true if the segment of this age matches.
     fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool;
+    /// Returns the newest and the oldest age that the last insert of an item may have after `shifts` more
+    /// shifts, or `None` if the item will not be reported.
+    fn newest_run(&self, item: u64, ring: &Ring, shifts: u32) -> Option<(Age, Age)> {
+        let matches = |age| self.matches(item, ring, age);
+        newest_run(ring, |age| Ring::age_before(age, shifts).is_some_and(matches))
+    }
     /// Called after the ring and the words have been set to those of a snapshot, or of a new filter.
     fn ring_was_set(&mut self, _ring: &Ring) {}
     /// Share of set bits in the segment of this age.
@@ -168,7 +186,8 @@ pub(crate) enum Memory {
     Blocks(Blocks),
     Rows64(Rows<8>),
     Rows128(Rows<16>),
-    Rows256(Rows<32>),
+    Bins8(Bins<8>),
+    Bins16(Bins<16>),
 }
 
 /// Evaluates the same expression for the actual layout, compiled for each.
@@ -179,7 +198,8 @@ macro_rules! whichever {
             $memory::Blocks($layout) => $body,
             $memory::Rows64($layout) => $body,
             $memory::Rows128($layout) => $body,
-            $memory::Rows256($layout) => $body,
+            $memory::Bins8($layout) => $body,
+            $memory::Bins16($layout) => $body,
         }
     };
 }
@@ -196,6 +216,7 @@ pub(crate) fn words(shape: &Shape, cells: u64) -> Option<u64> {
         }
         // All segments share a row.
         Segment::Rows { row_bytes, .. } => words_of_cells(row_bytes * 8),
+        Segment::Bins { .. } => bins::words(cells),
     }
 }
 
@@ -215,8 +236,14 @@ impl Memory {
                 let row = RowShape { row_bytes, parts, segments: shape.segments() };
                 match row_bytes {
                     64 => Self::Rows64(Rows::new(row, words, ring)),
-                    128 => Self::Rows128(Rows::new(row, words, ring)),
-                    _ => Self::Rows256(Rows::new(row, words, ring)),
+                    _ => Self::Rows128(Rows::new(row, words, ring)),
+                }
+            }
+            Segment::Bins { fingerprint_bits } => {
+                let bin = BinShape::new(fingerprint_bits, shape.window_generations)?;
+                match fingerprint_bits {
+                    ..16 => Self::Bins8(Bins::new(bin, cells, words, ring)),
+                    _ => Self::Bins16(Bins::new(bin, cells, words, ring)),
                 }
             }
         })

@@ -21,6 +21,7 @@
 //! later. Rows need further arguments; see `rows::shared`.
 
 use super::Memory;
+use super::bins::SharedBins;
 use super::rows::SharedRows;
 use super::segmented::{Blocks, Slices};
 use super::words::atomic::AtomicWords;
@@ -32,7 +33,8 @@ pub(crate) enum SharedMemory {
     Blocks(Blocks<AtomicWords>),
     Rows64(SharedRows<8>),
     Rows128(SharedRows<16>),
-    Rows256(SharedRows<32>),
+    Bins8(SharedBins<8>),
+    Bins16(SharedBins<16>),
 }
 
 impl SharedMemory {
@@ -44,7 +46,8 @@ impl SharedMemory {
             Memory::Blocks(blocks) => Self::Blocks(blocks.with_words(words)),
             Memory::Rows64(rows) => Self::Rows64(SharedRows::new(rows.shape(), words, ring)),
             Memory::Rows128(rows) => Self::Rows128(SharedRows::new(rows.shape(), words, ring)),
-            Memory::Rows256(rows) => Self::Rows256(SharedRows::new(rows.shape(), words, ring)),
+            Memory::Bins8(bins) => Self::Bins8(SharedBins::new(bins, words)),
+            Memory::Bins16(bins) => Self::Bins16(SharedBins::new(bins, words)),
         })
     }
 }
@@ -63,6 +66,7 @@ pub(crate) fn forget_what_moved(memory: &mut Memory, before: u64, now: &Ring) {
         }
         Memory::Rows64(rows) => rows.catch_up(recycled, now),
         Memory::Rows128(rows) => rows.catch_up(recycled, now),
-        Memory::Rows256(rows) => rows.catch_up(recycled, now),
+        Memory::Bins8(bins) => bins.catch_up(recycled, now),
+        Memory::Bins16(bins) => bins.catch_up(recycled, now),
     }
 }

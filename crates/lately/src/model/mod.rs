@@ -15,6 +15,7 @@
 //! ```
 
 mod accesses;
+pub(crate) mod bins;
 mod bloom;
 mod cell_load;
 mod probe;
@@ -100,6 +101,8 @@ pub fn bits_per_item(shape: &Shape, load: f64) -> f64 {
         Segment::Slices { parts } => (k + l) * f64::from(parts),
         Segment::Blocks { block_bits, .. } => (k + l) * f64::from(block_bits),
         Segment::Rows { row_bytes, .. } => f64::from(row_bytes * 8),
+        // A line, and its share of the spare.
+        Segment::Bins { .. } => 520.0,
     };
     bits * k / (l * load)
 }

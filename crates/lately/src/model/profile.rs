@@ -3,7 +3,10 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use libm::{expm1, log1p};
+
 use super::accesses::{QueryAccesses, StrangerQuery};
+use super::bins::BinModel;
 use super::probe::{Component, SegmentProbe};
 use super::row_runs::RowRuns;
 use super::rows::RowModel;
@@ -24,6 +27,8 @@ pub struct Profile {
     components: Vec<Component>,
     /// Rows only: the model behind the components, and the items per row and generation.
     rows: Option<(RowModel, f64)>,
+    /// Bins only: the lines that a query reads.
+    lines_read: Option<f64>,
 }
 
 impl Profile {
@@ -44,6 +49,7 @@ impl Profile {
             phase,
             components: vec![Component { weight: 1.0, probes }],
             rows: None,
+            lines_read: None,
         }
     }
 
@@ -65,7 +71,20 @@ impl Profile {
                 let runs = RowRuns::new(shape, phase, cells.items(load / k));
                 Self::of_rows(RowModel::fine(runs), load / k)
             }
+            Segment::Bins { .. } => Self::of_bins(shape, load, cells, phase),
         }
+    }
+
+    /// Bins that take `load` items per line and generation. All ages are alike. Their common probability
+    /// includes the spare.
+    fn of_bins(shape: &Shape, load: f64, cells: Cells, phase: f64) -> Self {
+        let live = load * (f64::from(shape.window_generations) + phase);
+        let model = BinModel::of(shape, cells);
+        let rate = model.map_or(1.0, |model| model.rate(live));
+        let by_age = -expm1(log1p(-rate) / f64::from(shape.segments()));
+        let mut profile = Self::with_gradient(shape, phase, |_| SegmentProbe::single(by_age));
+        profile.lines_read = model.map(|model| model.accesses(live));
+        profile
     }
 
     /// Rows that take `load` items per generation, with an existing model of their shape.
@@ -77,6 +96,7 @@ impl Profile {
             phase: model.runs().phase(),
             components: model.components(load),
             rows: Some((model, load)),
+            lines_read: None,
         }
     }
 
@@ -89,7 +109,7 @@ impl Profile {
             Segment::Slices { parts } => Self::with_gradient(shape, 1.0, |age| {
                 SegmentProbe::of_parts((f64::from(age) + 1.0).min(k) / (2.0 * k), parts)
             }),
-            Segment::Blocks { .. } | Segment::Rows { .. } => {
+            Segment::Blocks { .. } | Segment::Rows { .. } | Segment::Bins { .. } => {
                 Self::exact(shape, super::half_full_load(&shape.segment), Cells::Many, 1.0)
             }
         }
@@ -172,8 +192,8 @@ impl Profile {
 
     /// Returns the expected memory accesses of the backward-jump query; 1 if all segments are read at once.
     pub fn accesses(&self) -> QueryAccesses {
-        if self.rows.is_some() {
-            return QueryAccesses { window: 1.0, false_positive: 1.0, absent: 1.0 };
+        if let Some(lines) = self.fixed_accesses() {
+            return QueryAccesses { window: lines, false_positive: lines, absent: lines };
         }
         let query = self.stranger_query();
         let l = self.window_generations();
@@ -187,7 +207,12 @@ impl Profile {
 
     /// Returns the expected memory accesses of a query that returns false: `accesses().absent`, but faster.
     pub fn absent_accesses(&self) -> f64 {
-        if self.rows.is_some() { 1.0 } else { self.stranger_query().accesses_if_absent() }
+        self.fixed_accesses().unwrap_or_else(|| self.stranger_query().accesses_if_absent())
+    }
+
+    /// The accesses of any query of a layout that reads all segments at once.
+    fn fixed_accesses(&self) -> Option<f64> {
+        self.rows.as_ref().map(|_| 1.0).or(self.lines_read)
     }
 
     /// Layouts that probe segment by segment have one component.

@@ -20,7 +20,7 @@ use alloc::vec::Vec;
 
 use super::cell_load::{CellLoad, Drawn};
 use super::segment::power;
-use crate::shape::{RowShape, Segment, Shape};
+use crate::shape::{PART_BITS, Segment, Shape};
 
 /// The longest table of probabilities, in items per segment, unless a segment matches for certain with fewer.
 const MOST_ITEMS: usize = 4_096;
@@ -42,13 +42,12 @@ impl RowRuns {
     /// # Panics
     /// If the segments of the shape are not rows.
     pub(crate) fn new(shape: &Shape, phase: f64, items_per_generation: f64) -> Self {
-        let Segment::Rows { row_bytes, parts } = shape.segment else { panic!("{shape} is not of rows") };
-        let part_bits = f64::from(RowShape { row_bytes, parts, segments: shape.segments() }.part_bits());
+        let Segment::Rows { parts, .. } = shape.segment else { panic!("{shape} is not of rows") };
         // Planning creates many of these, and beyond some hundred items the rest of a full table would be
         // ones.
         let (mut match_probability, mut unset) = (vec![0.0], 1.0);
         while match_probability.len() < MOST_ITEMS && unset > 1e-17 {
-            unset *= 1.0 - 1.0 / part_bits;
+            unset *= 1.0 - 1.0 / f64::from(PART_BITS);
             match_probability.push(power(1.0 - unset, parts));
         }
         Self { shape: *shape, phase, items_per_generation, match_probability }
@@ -246,7 +245,7 @@ mod tests {
     #[test]
     fn joined_paths_are_those_of_all_runs() {
         for (k, l, row_bytes, parts) in
-            [(1, 6, 64, 4), (2, 1, 64, 3), (5, 10, 64, 2), (6, 3, 64, 2), (2, 8, 256, 6)]
+            [(1, 6, 64, 4), (2, 1, 64, 3), (5, 10, 64, 2), (6, 3, 64, 2), (2, 8, 128, 6)]
         {
             let segment = Segment::Rows { row_bytes, parts };
             let shape = Shape { required_matches: k, window_generations: l, segment };

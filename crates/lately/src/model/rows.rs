@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn rates_grow_with_the_load_up_to_certainty() {
         for (k, l, row_bytes, parts) in
-            [(5, 10, 64, 2), (56, 7, 128, 1), (1, 30, 64, 1), (1, 1, 64, 15), (2, 8, 256, 6)]
+            [(5, 10, 64, 2), (56, 7, 128, 1), (1, 30, 64, 1), (1, 1, 64, 15), (2, 8, 128, 6)]
         {
             let model = model_of(&shape(k, l, row_bytes, parts), 1.0, f64::INFINITY);
             let loads = core::iter::successors(Some(0.05), |load| Some(load * 1.5)).take(100);
@@ -305,7 +305,7 @@ mod tests {
     #[test]
     fn exact_expectations_agree_with_many_spreads() {
         let many = Precision { totals: 400, spreads: 1_024 };
-        for (k, l, row_bytes, parts, load) in [(5, 10, 64, 2, 1.3), (3, 7, 64, 3, 1.9), (2, 8, 256, 6, 8.0)] {
+        for (k, l, row_bytes, parts, load) in [(5, 10, 64, 2, 1.3), (3, 7, 64, 3, 1.9), (2, 8, 128, 6, 4.0)] {
             for phase in [1.0, 0.5] {
                 let shape = shape(k, l, row_bytes, parts);
                 let rate = model_of(&shape, phase, f64::INFINITY).rate(load);
@@ -366,7 +366,7 @@ mod tests {
             (2, 3, 64, 2, 2, 8.0),
             (3, 7, 64, 1, 5, 10.0),
             (5, 10, 64, 1, 3, 6.0),
-            (2, 8, 256, 2, 4, 24.0),
+            (2, 8, 128, 2, 4, 12.0),
             (1, 4, 64, 2, 2, 2.0),
         ] {
             for phase in [1.0, 0.5] {
@@ -409,7 +409,7 @@ mod tests {
 
     #[test]
     fn many_rows_are_the_limit_of_a_finite_number() {
-        for (k, l, row_bytes, parts, load) in [(5, 10, 64, 2, 1.3), (2, 8, 256, 6, 8.0), (1, 9, 128, 6, 3.0)]
+        for (k, l, row_bytes, parts, load) in [(5, 10, 64, 2, 1.3), (2, 8, 128, 6, 4.0), (1, 9, 128, 6, 3.0)]
         {
             let shape = shape(k, l, row_bytes, parts);
             let rate = |items| model_of(&shape, 1.0, items).rate(load);

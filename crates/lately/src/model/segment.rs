@@ -2,10 +2,10 @@
 
 use core::f64::consts::LN_2;
 
-use libm::{exp, expm1, floor, log, log1p, sqrt};
+use libm::{exp, expm1, floor, log, log1p, pow, sqrt};
 
 use super::cell_load::{CellLoad, NEGLIGIBLE};
-use crate::shape::{RowShape, Segment};
+use crate::shape::{PART_BITS, Segment};
 
 /// The number of cells in a segment: an exact number, or the limit of many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +45,7 @@ pub fn part_fill(segment: &Segment, load: f64, cells: Cells) -> f64 {
         Segment::Blocks { .. } | Segment::Rows { .. } => {
             block_mixture(load, cells, missed_by_one_item(segment), 1)
         }
+        Segment::Bins { .. } => match_probability(segment, load, cells),
     }
 }
 
@@ -63,6 +64,10 @@ pub fn match_probability(segment: &Segment, load: f64, cells: Cells) -> f64 {
         Segment::Blocks { bits_per_block: bits, .. } | Segment::Rows { parts: bits, .. } => {
             block_mixture(load, cells, missed_by_one_item(segment), bits)
         }
+        // The items of two lines.
+        Segment::Bins { fingerprint_bits } => {
+            -expm1(2.0 * load * log1p(-pow(0.5, f64::from(fingerprint_bits))))
+        }
     }
 }
 
@@ -73,6 +78,8 @@ pub fn half_full_load(segment: &Segment) -> f64 {
     match segment {
         Segment::Slices { .. } => LN_2,
         Segment::Blocks { .. } | Segment::Rows { .. } => LN_2 / -log(missed_by_one_item(segment)),
+        // Half as many items as fingerprints fit into a line.
+        Segment::Bins { fingerprint_bits } => 256.0 / f64::from(fingerprint_bits + 2),
     }
 }
 
@@ -80,7 +87,7 @@ pub fn half_full_load(segment: &Segment) -> f64 {
 /// "cap.").
 pub fn relative_capacity(segment: &Segment) -> Option<f64> {
     match *segment {
-        Segment::Slices { .. } | Segment::Rows { .. } => None,
+        Segment::Slices { .. } | Segment::Rows { .. } | Segment::Bins { .. } => None,
         Segment::Blocks { block_bits, bits_per_block } => {
             Some(half_full_load(segment) * f64::from(bits_per_block) / (f64::from(block_bits) * LN_2))
         }
@@ -91,13 +98,11 @@ pub fn relative_capacity(segment: &Segment) -> Option<f64> {
 /// part).
 fn missed_by_one_item(segment: &Segment) -> f64 {
     match *segment {
-        Segment::Slices { .. } => 0.0,
+        Segment::Slices { .. } | Segment::Bins { .. } => 0.0,
         Segment::Blocks { block_bits, bits_per_block } => {
             1.0 - f64::from(bits_per_block) / f64::from(block_bits)
         }
-        Segment::Rows { row_bytes, parts } => {
-            1.0 - 1.0 / f64::from(RowShape { row_bytes, parts, segments: 1 }.part_bits())
-        }
+        Segment::Rows { .. } => 1.0 - 1.0 / f64::from(PART_BITS),
     }
 }
 

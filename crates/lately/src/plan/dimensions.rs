@@ -48,6 +48,8 @@ impl Dimensions {
             Segment::Slices { parts } => per_segment.saturating_mul(64) / u64::from(parts),
             Segment::Blocks { block_bits, .. } => per_segment / u64::from(block_bits / 64),
             Segment::Rows { row_bytes, .. } => words / u64::from(row_bytes / 8),
+            // 64 lines have a spare of one line.
+            Segment::Bins { .. } => (words / 8).saturating_sub((words / 8).div_ceil(65)) / 2 * 2,
         }
     }
 
@@ -70,7 +72,7 @@ impl Dimensions {
 
     pub(super) fn worst_rate(&self) -> f64 {
         match self.shape.segment {
-            Segment::Rows { .. } => self.worst_rate_of(&self.profile()),
+            Segment::Rows { .. } | Segment::Bins { .. } => self.worst_rate_of(&self.profile()),
             _ => sizing::worst_rate(&self.shape, self.items_per_generation, self.cells),
         }
     }

@@ -3,6 +3,7 @@
 //! [`sizing`] finds the least size at which a given shape keeps a rate. [`search`] tries the shapes.
 //! A [`Goal`] says which value to find: the size, the rate or the window.
 
+mod bins;
 mod dimensions;
 mod rows;
 mod search;

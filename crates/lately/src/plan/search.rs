@@ -12,12 +12,12 @@ use core::ops::RangeInclusive;
 
 use libm::{ceil, floor, log2};
 
-use super::{DEFAULT_SLACK, Dimensions, rows, sizing};
+use super::{DEFAULT_SLACK, Dimensions, bins, rows, sizing};
 use crate::error::ConfigError;
 use crate::limits::{MAX_PARTS, MAX_SEGMENTS, MAX_WINDOW, MIN_RATE};
 use crate::model::half_full_load;
 use crate::promise::{Prefer, Promise, check_shape};
-use crate::shape::{Layout, Segment, Shape};
+use crate::shape::{Layout, ROW_BYTES, Segment, Shape};
 use crate::window::Window;
 
 /// Plans within this factor of the least memory found count as equal, and accesses decide between them. The
@@ -34,6 +34,7 @@ pub(super) enum Group {
     Slices { k: u32 },
     Blocks { k: u32 },
     Rows { row_bytes: u32 },
+    Bins,
 }
 
 /// The cost of checking and inserting one new item, in memory accesses; the planner minimises it. The cache
@@ -41,6 +42,7 @@ pub(super) enum Group {
 fn cost(candidate: &Dimensions) -> f64 {
     match candidate.shape.segment {
         Segment::Rows { row_bytes, .. } => 0.5 + 0.5 * f64::from(row_bytes / 64),
+        Segment::Bins { .. } => 2.0,
         _ => f64::from(candidate.shape.accesses_per_insert()) + candidate.profile().absent_accesses(),
     }
 }
@@ -59,6 +61,7 @@ pub(super) fn least_memory(
     with_slack(promise, window, |max_slack| {
         let groups = promise.groups().into_iter().map(|group| match group {
             Group::Rows { row_bytes } => rows::least_memory(promise, window, rate, max_slack, row_bytes),
+            Group::Bins => bins::least_memory(promise, window, rate, max_slack),
             _ => least_memory_of_group(promise, window, rate, max_slack, group),
         });
         let groups: Vec<Vec<Dimensions>> = groups.collect();
@@ -199,6 +202,7 @@ fn best_rates(
     let found = with_slack(promise, window, |max_slack| {
         let groups = promise.groups().into_iter().filter_map(|group| match group {
             Group::Rows { row_bytes } => rows::best_rate(promise, window, max_memory, max_slack, row_bytes),
+            Group::Bins => bins::best_rate(promise, window, max_memory, max_slack),
             _ => best_rate_of_group(promise, window, max_memory, max_slack, group),
         });
         Ok(groups.collect())
@@ -308,6 +312,7 @@ pub(super) fn half_full(promise: &Promise, window: Window) -> Result<Vec<Dimensi
     let segment = promise.segment.unwrap_or(match promise.layout {
         Some(Layout::Blocks) => Segment::Blocks { block_bits: 512, bits_per_block: 4 },
         Some(Layout::Rows) => Segment::Rows { row_bytes: 64, parts: 1 },
+        Some(Layout::Bins) => Segment::Bins { fingerprint_bits: 16 },
         _ => Segment::Slices { parts: 1 },
     });
     let shape = Shape { required_matches, window_generations, segment };
@@ -316,7 +321,10 @@ pub(super) fn half_full(promise: &Promise, window: Window) -> Result<Vec<Dimensi
     let items_per_segment = items_per_generation as f64 * f64::from(required_matches);
     let cells = ceil(items_per_segment / half_full_load(&segment)) as u64;
     let cells = sizing::fill_words(&segment, cells);
-    let candidate = cells.and_then(|cells| Dimensions::new(window, shape, items_per_generation, cells));
+    let candidate = match segment {
+        Segment::Bins { .. } => bins::half_full(window, shape),
+        _ => cells.and_then(|cells| Dimensions::new(window, shape, items_per_generation, cells)),
+    };
     let candidate = candidate.ok_or(ConfigError::TooLarge { window: window.items() })?;
     match promise.max_slack {
         Some(slack) if candidate.npws() > slack => Err(promise.slack_unreachable(slack, candidate.npws())),
@@ -387,7 +395,7 @@ impl Promise {
         let matches = |most| self.shape.map_or(1..=most, |(k, _)| k..=k);
         let row_bytes = match self.segment {
             Some(Segment::Rows { row_bytes, .. }) => vec![row_bytes],
-            _ => vec![64, 128, 256],
+            _ => ROW_BYTES.to_vec(),
         };
         let mut groups = Vec::new();
         if is_asked(Layout::Slices) {
@@ -398,6 +406,9 @@ impl Promise {
         }
         if is_asked(Layout::Rows) {
             groups.extend(row_bytes.into_iter().map(|row_bytes| Group::Rows { row_bytes }));
+        }
+        if asked_layout == Some(Layout::Bins) {
+            groups.push(Group::Bins);
         }
         groups
     }
@@ -444,7 +455,7 @@ impl Promise {
                 };
                 Segment::all_blocks().filter(in_reach).collect()
             }
-            Group::Rows { .. } => Vec::new(),
+            Group::Rows { .. } | Group::Bins => Vec::new(),
         }
     }
 

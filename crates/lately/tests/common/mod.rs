@@ -95,8 +95,6 @@ pub fn shapes() -> Vec<Shape> {
         (3, 2, 64, 3),
         (4, 17, 128, 3),
         (7, 8, 128, 4),
-        (2, 8, 256, 6),
-        (9, 20, 256, 2),
     ];
     let rows = rows.map(|(k, l, row_bytes, parts)| Shape {
         required_matches: k,
@@ -109,11 +107,17 @@ pub fn shapes() -> Vec<Shape> {
         segment: Segment::Slices { parts },
     });
     let blocks = blocks.map(|(k, l, block_bits, bits)| Shape::blocks(k, l, block_bits, bits));
-    slices.into_iter().chain(blocks).chain(rows).collect()
+    let bins = [(1, 8), (3, 11), (13, 13), (20, 16), (16, 19), (28, 25), (44, 48)];
+    let bins = bins.map(|(l, fingerprint_bits)| Shape {
+        required_matches: 1,
+        window_generations: l,
+        segment: Segment::Bins { fingerprint_bits },
+    });
+    slices.into_iter().chain(blocks).chain(rows).chain(bins).collect()
 }
 
 /// Every layout.
-pub const LAYOUTS: [Layout; 3] = [Layout::Slices, Layout::Blocks, Layout::Rows];
+pub const LAYOUTS: [Layout; 4] = [Layout::Slices, Layout::Blocks, Layout::Rows, Layout::Bins];
 
 /// Returns a builder with a fixed shape.
 pub fn with_shape(shape: &Shape) -> Builder {

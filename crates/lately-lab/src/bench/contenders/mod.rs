@@ -52,7 +52,6 @@ pub(crate) fn contenders(window: u64, only: &str) -> Vec<Box<dyn Contender>> {
         (REFERENCE, rows(64, 5, 10, 2)),
         ("rows of 64 bytes, b=1", rows(64, 10, 21, 1)),
         ("rows of 128 bytes", rows(128, 4, 17, 3)),
-        ("rows of 256 bytes", rows(256, 4, 17, 3)),
         ("blocks (3, 5, 512, 4)", papers.clone().shape(3, 5).segment(blocks)),
         ("slices (12, 14)", papers.shape(12, 14)),
     ];

@@ -18,7 +18,6 @@ use crate::hash::HashFunction;
 use crate::item::Item;
 use crate::layout::instructions::Instructions;
 use crate::layout::kernel::AnyKernel;
-use crate::layout::runs::newest_run;
 use crate::layout::shared::{SharedMemory, forget_what_moved};
 use crate::layout::{SharedUpdate, whichever};
 use crate::plan::{Dimensions, Plan};
@@ -125,9 +124,7 @@ impl SharedFilter {
     /// shift can happen while `ages` is held.
     fn newest_run(&self, hash: u64, ages: &Ages, shifts: u32) -> Option<(Age, Age)> {
         whichever!(SharedMemory: &self.memory, layout => {
-            let layout = layout.shared();
-            let matches = |age| layout.matches(hash, &ages.ring, age);
-            newest_run(&ages.ring, |age| Ring::age_before(age, shifts).is_some_and(matches))
+            layout.shared().newest_run(hash, &ages.ring, shifts)
         })
     }
 

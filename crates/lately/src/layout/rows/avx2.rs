@@ -1,16 +1,15 @@
-//! Rows with AVX2: a row is two, four or eight vectors, and each instruction processes all parts of a vector
-//! at once.
+//! Rows with AVX2: a row is two or four vectors, and each instruction processes all parts of a vector at
+//! once.
 //!
 //! Gives the same bits as `portable`; a test compares them.
 #![allow(unsafe_code)]
 
 use core::arch::x86_64::{
     __m256i, _mm_and_si128, _mm_cvtsi64_si128, _mm_set1_epi8, _mm_srli_epi16, _mm_unpacklo_epi8,
-    _mm256_and_si256, _mm256_castsi256_ps, _mm256_cmpeq_epi16, _mm256_cmpeq_epi32, _mm256_cmpgt_epi16,
-    _mm256_cvtepu8_epi16, _mm256_cvtepu8_epi32, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_movemask_ps,
-    _mm256_or_si256, _mm256_packs_epi16, _mm256_permute4x64_epi64, _mm256_set_epi64x, _mm256_set1_epi16,
-    _mm256_set1_epi32, _mm256_setr_epi8, _mm256_shuffle_epi8, _mm256_slli_epi16, _mm256_sllv_epi32,
-    _mm256_storeu_si256, _mm256_xor_si256,
+    _mm256_and_si256, _mm256_cmpeq_epi16, _mm256_cmpgt_epi16, _mm256_cvtepu8_epi16, _mm256_loadu_si256,
+    _mm256_movemask_epi8, _mm256_or_si256, _mm256_packs_epi16, _mm256_permute4x64_epi64, _mm256_set_epi64x,
+    _mm256_set1_epi16, _mm256_setr_epi8, _mm256_shuffle_epi8, _mm256_slli_epi16, _mm256_storeu_si256,
+    _mm256_xor_si256,
 };
 
 #[cfg(not(loom))]
@@ -18,7 +17,6 @@ use core::arch::asm;
 
 use super::kernel::RowKernel;
 use super::part_ages::Generation;
-use super::portable::is_wide;
 use crate::hash::remix;
 use crate::layout::instructions::Avx2;
 #[cfg(not(loom))]
@@ -26,6 +24,8 @@ use crate::sync::AtomicU64;
 
 /// Words in a vector.
 const VECTOR: usize = 4;
+/// Vectors in the longest row.
+const MOST_VECTORS: usize = 4;
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
@@ -46,13 +46,9 @@ fn store(words: &mut [u64], vector: usize, value: __m256i) {
 /// `portable::pattern_word` for the four words of a vector.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn pattern<const WORDS: usize>(item: u64, vector: usize) -> __m256i {
+fn pattern(item: u64, vector: usize) -> __m256i {
     let hash = _mm_cvtsi64_si128(remix(item, 1 + vector as u64).cast_signed());
-    if is_wide::<WORDS>() {
-        let bit = _mm256_and_si256(_mm256_cvtepu8_epi32(hash), _mm256_set1_epi32(31));
-        return _mm256_sllv_epi32(_mm256_set1_epi32(1), bit);
-    }
-    // One four-bit number for each part of 16 bits, in the order of the parts.
+    // One four-bit number for each part, in the order of the parts.
     let nibble = _mm_set1_epi8(15);
     let (even, odd) = (_mm_and_si128(hash, nibble), _mm_and_si128(_mm_srli_epi16::<4>(hash), nibble));
     let bit = _mm256_cvtepu8_epi16(_mm_unpacklo_epi8(even, odd));
@@ -70,9 +66,8 @@ fn pattern<const WORDS: usize>(item: u64, vector: usize) -> __m256i {
 /// All ones in the parts where the item's bit is set.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn compare<const WORDS: usize>(row: __m256i, pattern: __m256i) -> __m256i {
-    let common = _mm256_and_si256(row, pattern);
-    if is_wide::<WORDS>() { _mm256_cmpeq_epi32(common, pattern) } else { _mm256_cmpeq_epi16(common, pattern) }
+fn compare(row: __m256i, pattern: __m256i) -> __m256i {
+    _mm256_cmpeq_epi16(_mm256_and_si256(row, pattern), pattern)
 }
 
 /// Returns a bit for each part, from the vectors of [`compare`].
@@ -80,18 +75,11 @@ fn compare<const WORDS: usize>(row: __m256i, pattern: __m256i) -> __m256i {
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn gather<const WORDS: usize>(compared: impl Fn(usize) -> __m256i) -> u64 {
     let mut matching = 0;
-    if is_wide::<WORDS>() {
-        for vector in 0..WORDS / VECTOR {
-            let eight = _mm256_movemask_ps(_mm256_castsi256_ps(compared(vector)));
-            matching |= u64::from(eight.cast_unsigned()) << (vector * 8);
-        }
-    } else {
-        for pair in 0..WORDS / VECTOR / 2 {
-            // Packing works on halves of vectors; the permutation puts the quarters in order.
-            let packed = _mm256_packs_epi16(compared(2 * pair), compared(2 * pair + 1));
-            let thirty_two = _mm256_movemask_epi8(_mm256_permute4x64_epi64::<0b11_01_10_00>(packed));
-            matching |= u64::from(thirty_two.cast_unsigned()) << (pair * 32);
-        }
+    for pair in 0..WORDS / VECTOR / 2 {
+        // Packing works on halves of vectors; the permutation puts the quarters in order.
+        let packed = _mm256_packs_epi16(compared(2 * pair), compared(2 * pair + 1));
+        let thirty_two = _mm256_movemask_epi8(_mm256_permute4x64_epi64::<0b11_01_10_00>(packed));
+        matching |= u64::from(thirty_two.cast_unsigned()) << (pair * 32);
     }
     matching
 }
@@ -108,7 +96,7 @@ fn write<const WORDS: usize>(
 ) {
     // -1, the "age" of the stamp and of unused bits, is never above `staleness - 1`: they are cleared.
     let younger = _mm256_set1_epi16(staleness as i16 - 1);
-    let keep = _mm256_cmpgt_epi16(load(&generation.ages.lane_ages, vector), younger);
+    let keep = _mm256_cmpgt_epi16(load(&generation.ages.by_part, vector), younger);
     let kept = _mm256_and_si256(load(row, vector), keep);
     let written = _mm256_or_si256(kept, _mm256_and_si256(pattern, load(&generation.ages.active, vector)));
     let is_last = vector == WORDS / VECTOR - 1;
@@ -137,9 +125,7 @@ impl RowKernel for Avx2 {
         generation: &Generation<'_, WORDS>,
     ) -> bool {
         // SAFETY: `self` is proof that the machine has these instructions.
-        let matching = unsafe {
-            gather::<WORDS>(|vector| compare::<WORDS>(load(row, vector), pattern::<WORDS>(item, vector)))
-        };
+        let matching = unsafe { gather::<WORDS>(|vector| compare(load(row, vector), pattern(item, vector))) };
         generation.ages.reports(matching & generation.live(last))
     }
 
@@ -153,10 +139,10 @@ impl RowKernel for Avx2 {
     ) -> bool {
         // SAFETY: `self` is proof that the machine has these instructions.
         let matching = unsafe {
-            let mut compared = [_mm256_set1_epi16(0); 8];
+            let mut compared = [_mm256_set1_epi16(0); MOST_VECTORS];
             for (vector, compared) in compared.iter_mut().enumerate().take(WORDS / VECTOR) {
-                let pattern = pattern::<WORDS>(item, vector);
-                *compared = compare::<WORDS>(load(row, vector), pattern);
+                let pattern = pattern(item, vector);
+                *compared = compare(load(row, vector), pattern);
                 write(row, vector, pattern, generation.staleness(last), generation);
             }
             gather::<WORDS>(|vector| compared[vector])

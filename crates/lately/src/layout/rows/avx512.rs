@@ -6,11 +6,10 @@
 #[cfg(not(loom))]
 use core::arch::asm;
 use core::arch::x86_64::{
-    __m512i, _mm_set_epi64x, _mm512_and_si512, _mm512_cmpge_epi16_mask, _mm512_cvtepu8_epi32,
-    _mm512_loadu_si512, _mm512_mask_blend_epi16, _mm512_mask_test_epi16_mask, _mm512_mask_test_epi32_mask,
-    _mm512_maskz_mov_epi16, _mm512_maskz_set1_epi16, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_slli_epi32,
-    _mm512_sllv_epi16, _mm512_sllv_epi32, _mm512_storeu_si512, _mm512_ternarylogic_epi64,
-    _mm512_testn_epi32_mask, _pext_u32,
+    __m512i, _mm_set_epi64x, _mm512_cmpge_epi16_mask, _mm512_cvtepu8_epi32, _mm512_loadu_si512,
+    _mm512_mask_blend_epi16, _mm512_mask_test_epi16_mask, _mm512_maskz_mov_epi16, _mm512_maskz_set1_epi16,
+    _mm512_set1_epi16, _mm512_set1_epi32, _mm512_slli_epi32, _mm512_sllv_epi16, _mm512_storeu_si512,
+    _mm512_ternarylogic_epi64, _mm512_testn_epi32_mask,
 };
 #[cfg(not(loom))]
 use core::arch::x86_64::{
@@ -22,7 +21,6 @@ use core::arch::x86_64::{
 use super::avx2;
 use super::kernel::RowKernel;
 use super::part_ages::{Generation, has_few_parts};
-use super::portable::is_wide;
 use crate::hash::remix;
 use crate::layout::instructions::Avx512;
 #[cfg(not(loom))]
@@ -31,7 +29,7 @@ use crate::sync::AtomicU64;
 /// Words in a vector.
 const VECTOR: usize = 8;
 /// Vectors in the longest row.
-const MOST_VECTORS: usize = 4;
+const MOST_VECTORS: usize = 2;
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
@@ -70,7 +68,7 @@ impl<'a, const WORDS: usize> LoadedGeneration<'a, WORDS> {
             |words: &[u64; WORDS]| core::array::from_fn(|vector| load(words, vector % (WORDS / VECTOR)));
         Self {
             source,
-            ages: vectors(&ages.lane_ages),
+            ages: vectors(&ages.by_part),
             active: vectors(&ages.active),
             runs: [load(&ages.runs, 0), load(&ages.runs, 1)],
             stamp: _mm512_maskz_set1_epi16(1 << 31, stamp.bits().cast_signed()),
@@ -81,16 +79,12 @@ impl<'a, const WORDS: usize> LoadedGeneration<'a, WORDS> {
 /// `portable::pattern_word` for the eight words of a vector.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
-fn pattern<const WORDS: usize>(item: u64, vector: usize) -> __m512i {
+fn pattern(item: u64, vector: usize) -> __m512i {
     /// (a | b) & c.
     const OR_THEN_AND: i32 = 0b1010_1000;
     let lane = |lane: u64| remix(item, 1 + 2 * vector as u64 + lane).cast_signed();
     let bytes = _mm512_cvtepu8_epi32(_mm_set_epi64x(lane(1), lane(0)));
-    if is_wide::<WORDS>() {
-        let bit = _mm512_and_si512(bytes, _mm512_set1_epi32(31));
-        return _mm512_sllv_epi32(_mm512_set1_epi32(1), bit);
-    }
-    // The two four-bit numbers of a byte belong to neighbouring parts of 16 bits.
+    // The two four-bit numbers of a byte belong to neighbouring parts.
     let nibbles = _mm512_set1_epi32(0x000f_000f);
     let bit = _mm512_ternarylogic_epi64::<OR_THEN_AND>(bytes, _mm512_slli_epi32::<12>(bytes), nibbles);
     _mm512_sllv_epi16(_mm512_set1_epi16(1), bit)
@@ -108,14 +102,8 @@ fn live<const WORDS: usize>(vector: usize, last: u64, generation: &LoadedGenerat
 /// A bit for each live part where the item's bit is set.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
-fn compare<const WORDS: usize>(row: __m512i, pattern: __m512i, live: u32, vector: usize) -> u64 {
-    if is_wide::<WORDS>() {
-        // Take one of the two bits for each wide part.
-        let live = _pext_u32(live, 0x5555_5555) as u16;
-        u64::from(_mm512_mask_test_epi32_mask(live, row, pattern)) << (vector * 16)
-    } else {
-        u64::from(_mm512_mask_test_epi16_mask(live, row, pattern)) << (vector * 32)
-    }
+fn compare(row: __m512i, pattern: __m512i, live: u32, vector: usize) -> u64 {
+    u64::from(_mm512_mask_test_epi16_mask(live, row, pattern)) << (vector * 32)
 }
 
 /// The same as `PartAges::reports`. If parts are few, it compares with every possible run: a run is found if
@@ -178,7 +166,7 @@ impl RowKernel for Avx512 {
             // SAFETY: `self` is proof that the machine has these instructions.
             matching |= unsafe {
                 let live = live(vector, last, generation);
-                compare::<WORDS>(load(row, vector), pattern::<WORDS>(item, vector), live, vector)
+                compare(load(row, vector), pattern(item, vector), live, vector)
             };
         }
         // SAFETY: as above.
@@ -197,9 +185,9 @@ impl RowKernel for Avx512 {
         for vector in 0..WORDS / VECTOR {
             // SAFETY: `self` is proof that the machine has these instructions.
             unsafe {
-                let (before, pattern) = (load(row, vector), pattern::<WORDS>(item, vector));
+                let (before, pattern) = (load(row, vector), pattern(item, vector));
                 let live = live(vector, last, generation);
-                matching |= compare::<WORDS>(before, pattern, live, vector);
+                matching |= compare(before, pattern, live, vector);
                 store(row, vector, written(before, pattern, live, vector, generation));
             }
         }

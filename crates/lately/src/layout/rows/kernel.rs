@@ -2,9 +2,9 @@
 //! `avx512` give the same bits, faster.
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
-#[cfg(feature = "std")]
-use super::claims;
 use super::part_ages::Generation;
+#[cfg(feature = "std")]
+use crate::layout::claims;
 use crate::layout::instructions::InstructionSet;
 #[cfg(feature = "std")]
 use crate::sync::AtomicU64;

@@ -1,10 +1,10 @@
-//! Rows (ours): all segments of an item lie side by side in one row of one, two or four cache lines, so an
-//! insert, a hit and a miss each touch one row, for any k and l.
+//! Rows (ours): all segments of an item lie side by side in one row of one or two cache lines, so an insert,
+//! a hit and a miss each touch one row, for any k and l.
 //!
 //! ```text
-//! words:  | row 0 | row 1 | ...            a row: 64, 128 or 256 bytes
+//! words:  | row 0 | row 1 | ...            a row: 64 or 128 bytes
 //! row:    | segment at ring position 0 | at position 1 | ... | unused | stamp: 15 bits | claim: 1 bit |
-//! segment:| part 0 | part 1 | ...          a part: 16 bits, in rows of 256 bytes 32
+//! segment:| part 0 | part 1 | ...          a part: 16 bits
 //! ```
 //! An item picks one row, and sets one bit there in each part of the k newest segments. A query computes
 //! which parts match, rotates them into the order of ages, and looks for k * b consecutive ones that begin at
@@ -26,8 +26,6 @@
 mod avx2;
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 mod avx512;
-#[cfg(feature = "std")]
-mod claims;
 mod kernel;
 mod part_ages;
 mod portable;
@@ -44,7 +42,7 @@ use super::{Contents, Located, Query, Sample, Update, pieces_with};
 use crate::hash::reduce;
 use crate::model::run_probability;
 use crate::ring::{Age, Ring};
-use crate::shape::RowShape;
+use crate::shape::{PART_BITS, RowShape};
 pub(crate) use kernel::RowKernel;
 use part_ages::{CurrentGeneration, Generation};
 #[cfg(feature = "std")]
@@ -107,7 +105,7 @@ impl<const WORDS: usize> Rows<WORDS> {
     /// The fills of a row's parts at an age; zero if they are still to be cleared.
     fn part_fills(&self, row: &[u64; WORDS], ring: &Ring, age: Age) -> impl Iterator<Item = f64> {
         let is_live = age.0 >= self.current.get().staleness(row[WORDS - 1]);
-        let part_bits = u64::from(self.shape.part_bits());
+        let part_bits = u64::from(PART_BITS);
         let first = ring.position_of(age).index() as u64 * u64::from(self.shape.parts);
         (first..first + u64::from(self.shape.parts)).map(move |part| {
             let set = bits::count_ones(row, part * part_bits, (part + 1) * part_bits);
@@ -154,6 +152,8 @@ impl<const WORDS: usize> RowsQuery<'_, WORDS> {
 }
 
 impl<const WORDS: usize> Query for RowsQuery<'_, WORDS> {
+    type Place = usize;
+
     #[inline(always)]
     fn locate(&self, hash: u64) -> Located {
         Located { hash, place: row_of(hash, self.rows.len()) }
@@ -184,6 +184,8 @@ impl<const WORDS: usize> RowsUpdate<'_, WORDS> {
 }
 
 impl<const WORDS: usize> Query for RowsUpdate<'_, WORDS> {
+    type Place = usize;
+
     #[inline(always)]
     fn locate(&self, hash: u64) -> Located {
         self.as_query().locate(hash)
@@ -254,8 +256,8 @@ impl<const WORDS: usize> Contents for Rows<WORDS> {
 
     /// Loads of rows are Poisson, so the expected share of unset bits is e^(-load / part bits).
     fn distinct_items(&self, ring: &Ring, age: Age, sample: Sample) -> f64 {
-        let most = 1.0 - 1.0 / (self.rows().len() as f64 * f64::from(self.shape.part_bits()));
-        let load = -log1p(-self.fill(ring, age, sample).min(most)) * f64::from(self.shape.part_bits());
+        let most = 1.0 - 1.0 / (self.rows().len() as f64 * f64::from(PART_BITS));
+        let load = -log1p(-self.fill(ring, age, sample).min(most)) * f64::from(PART_BITS);
         load * self.rows().len() as f64
     }
 
@@ -269,8 +271,7 @@ impl<const WORDS: usize> Contents for Rows<WORDS> {
 
     /// Only the parts of segments and the stamp are ever written; rows are claimed only in shared filters.
     fn words_are_valid(&self, range: Range<usize>) -> bool {
-        let used =
-            u64::from(self.shape.part_bits()) * u64::from(self.shape.parts) * u64::from(self.shape.segments);
+        let used = u64::from(PART_BITS) * u64::from(self.shape.parts) * u64::from(self.shape.segments);
         let row_bits = WORDS as u64 * 64;
         pieces_with(range, WORDS, self.rows().iter()).all(|row| {
             bits::count_ones(row, used, row_bits - 16) == 0

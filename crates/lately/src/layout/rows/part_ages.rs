@@ -46,8 +46,8 @@ impl Stamp {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub(crate) struct PartAges<const WORDS: usize> {
-    /// For every 16 bits of a row, the age of their segment as an `i16`; -1 if they belong to no segment.
-    pub(super) lane_ages: [u64; WORDS],
+    /// The age of each part's segment as an `i16`; -1 if the part belongs to no segment.
+    pub(super) by_part: [u64; WORDS],
     /// All ones where the segment's age is below k: the bits that an insert may write.
     pub(super) active: [u64; WORDS],
     /// Indexed by how many generations a row is behind: the live parts, by place. These belong to segments
@@ -73,7 +73,7 @@ impl<const WORDS: usize> PartAges<WORDS> {
         let (parts, segments) = (shape.parts, ring.segments());
         let newest_part = ring.position_of(Age(0)).index() as u32 * parts;
         let mut ages = Self {
-            lane_ages: [u64::MAX; WORDS],
+            by_part: [u64::MAX; WORDS],
             active: [0; WORDS],
             live: [0; MOST_PARTS_IN_ROW + 1],
             runs: [u64::MAX; MOST_PARTS_IN_LINE / 2],
@@ -89,7 +89,7 @@ impl<const WORDS: usize> PartAges<WORDS> {
             let all_parts = low_bits(parts) << first;
             ages.live[..=age.0 as usize].iter_mut().for_each(|live| *live |= all_parts);
             for part in first..first + parts {
-                ages.set_part(shape, part, age, age.0 < ring.required_matches());
+                ages.set_part(part, age, age.0 < ring.required_matches());
             }
         }
         if has_few_parts::<WORDS>() {
@@ -102,14 +102,11 @@ impl<const WORDS: usize> PartAges<WORDS> {
         ages
     }
 
-    fn set_part(&mut self, shape: RowShape, part: u32, age: Age, is_active: bool) {
-        let quarters_per_part = shape.part_bits() / 16;
-        for quarter in part * quarters_per_part..(part + 1) * quarters_per_part {
-            let (word, shift) = ((quarter / 4) as usize, quarter % 4 * 16);
-            self.lane_ages[word] = self.lane_ages[word] & !(0xffff << shift) | u64::from(age.0) << shift;
-            if is_active {
-                self.active[word] |= 0xffff << shift;
-            }
+    fn set_part(&mut self, part: u32, age: Age, is_active: bool) {
+        let (word, shift) = ((part / 4) as usize, part % 4 * 16);
+        self.by_part[word] = self.by_part[word] & !(0xffff << shift) | u64::from(age.0) << shift;
+        if is_active {
+            self.active[word] |= 0xffff << shift;
         }
     }
 

@@ -16,11 +16,11 @@
 
 use alloc::boxed::Box;
 
-use super::claims::{CLAIM, SharedRow, claim, load, store, try_claim};
 use super::kernel::RowKernel;
 use super::part_ages::{Generation, PartAges, Stamp};
 use super::portable;
 use super::{refresh, row_of, rows_to_visit};
+use crate::layout::claims::{CLAIM, SharedRow, claim, load, store, try_claim};
 use crate::layout::view::View;
 use crate::layout::words::atomic::AtomicWords;
 use crate::layout::{Located, SharedUpdate};

@@ -100,6 +100,8 @@ impl<G: Geometry, W: Words> Matches for Segmented<G, W> {
 }
 
 impl<G: Geometry, W: Words> Query for Segmented<G, W> {
+    type Place = usize;
+
     #[inline(always)]
     fn locate(&self, hash: u64) -> Located {
         Located { hash, place: 0 }

@@ -1,16 +1,16 @@
-//! A row that threads share: claiming, reading and writing it; see `shared`.
+//! A row or a line that threads share: claiming, reading and writing it; see `rows::shared`.
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
 use crate::sync::{AtomicU64, Ordering, fence, wait_for};
 
 /// The last bit of a row.
-pub(super) const CLAIM: u64 = 1 << 63;
+pub(in crate::layout) const CLAIM: u64 = 1 << 63;
 
-pub(super) type SharedRow<const WORDS: usize> = [AtomicU64; WORDS];
+pub(in crate::layout) type SharedRow<const WORDS: usize> = [AtomicU64; WORDS];
 
 /// Claims a row by its last word and returns that word, if no other thread holds the row.
 #[inline(always)]
-pub(super) fn try_claim<const WORDS: usize>(row: &SharedRow<WORDS>) -> Option<u64> {
+pub(in crate::layout) fn try_claim<const WORDS: usize>(row: &SharedRow<WORDS>) -> Option<u64> {
     let last = &row[WORDS - 1];
     let found = last.load(Ordering::Relaxed);
     let is_free = found & CLAIM == 0;
@@ -20,7 +20,7 @@ pub(super) fn try_claim<const WORDS: usize>(row: &SharedRow<WORDS>) -> Option<u6
 
 /// Claims a row as soon as no other thread holds it.
 #[inline(always)]
-pub(super) fn claim<const WORDS: usize>(row: &SharedRow<WORDS>) -> u64 {
+pub(in crate::layout) fn claim<const WORDS: usize>(row: &SharedRow<WORDS>) -> u64 {
     try_claim(row).unwrap_or_else(|| wait_to_claim(row))
 }
 
@@ -32,14 +32,14 @@ fn wait_to_claim<const WORDS: usize>(row: &SharedRow<WORDS>) -> u64 {
 
 /// Returns the row, with its last word as it was read before.
 #[inline(always)]
-pub(super) fn load<const WORDS: usize>(row: &SharedRow<WORDS>, last: u64) -> [u64; WORDS] {
+pub(in crate::layout) fn load<const WORDS: usize>(row: &SharedRow<WORDS>, last: u64) -> [u64; WORDS] {
     core::array::from_fn(|word| if word == WORDS - 1 { last } else { row[word].load(Ordering::Acquire) })
 }
 
 /// Stores a row, its last word last, which ends the claim. A thread that sees any of the words also sees the
 /// generation in which it was written.
 #[inline(always)]
-pub(super) fn store<const WORDS: usize>(row: &SharedRow<WORDS>, words: &[u64; WORDS]) {
+pub(in crate::layout) fn store<const WORDS: usize>(row: &SharedRow<WORDS>, words: &[u64; WORDS]) {
     fence(Ordering::Release);
     for (word, &bits) in row[..WORDS - 1].iter().zip(words) {
         word.store(bits, Ordering::Relaxed);

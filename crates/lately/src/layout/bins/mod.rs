@@ -1,0 +1,482 @@
+//! Bins (ours): a table of cache lines, each a queue of fingerprints in order of arrival.
+//!
+//! ```text
+//! words:  | line 0 | line 1 | ... | spare: a byte per line |
+//! line:   | fingerprints, a ring | header: marks, next place, spills, stamp, claim |    `line`
+//! ```
+//! An item has two lines, an even and an odd one, and a fingerprint. It is appended to the line with fewer
+//! fingerprints of the window, the even one if they are equal. A query compares its fingerprint with all
+//! fingerprints of the window in both lines. An item that is already in the newest generation is not written
+//! again.
+//!
+//! If both lines are full, the item goes into the `spare`, and its even line gets a mark. Queries look into the
+//! spare only if their even line has one.
+//!
+//! # Ageing
+//!
+//! A shift writes to no line. The stamp of a line tells in which generation it was last written, and its marks
+//! tell where each generation ends, so queries know which fingerprints have left the window. The next insert
+//! drops them. A stamp is the generation modulo 2^8. To keep it unambiguous, every shift brings the next
+//! lines / 2^7 lines up to date, in turn, so no line is more than 2^7 + 1 generations behind.
+//!
+//! # Why two lines of different parity
+//!
+//! With two lines to choose from, loads differ by a few fingerprints only. Preferring the even one when they
+//! are equal makes the loads more even still than choosing at random (Voecking's asymmetry): at 26
+//! fingerprints in lines of 28, half as many items are spilled.
+#![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
+
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+mod avx2;
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+mod avx512;
+mod kernel;
+mod line;
+mod portable;
+#[cfg(feature = "std")]
+mod shared;
+mod spare;
+#[cfg(target_arch = "x86_64")]
+mod sse2;
+
+use core::hint::select_unpredictable;
+use core::ops::Range;
+
+use libm::{log1p, pow};
+
+use super::instructions::Portable;
+use super::kernel::Kernel;
+use super::words::aligned::AlignedWords;
+use super::{Contents, Located, Query, Sample, Update, pieces_with};
+use crate::hash::{reduce, remix};
+use crate::ring::{Age, Ring};
+use crate::shape::BinShape;
+pub(crate) use kernel::BinKernel;
+use line::{Generation, HEADER, LINE_WORDS, Line, LineFormat, Queue, SHIFTS_PER_ROUND};
+#[cfg(feature = "std")]
+pub(crate) use shared::SharedBins;
+use spare::{CELLS_PER_WORD, Spare, SpareWords};
+
+/// The pairs of lines that an item's two lines are chosen from: those of a huge page.
+const PAIRS_PER_REGION: u64 = 1 << 14;
+
+/// The number of words of a table with this many lines, or `None` on overflow.
+pub(super) fn words(lines: u64) -> Option<u64> {
+    let spare = BinShape::spare_cells(lines) / CELLS_PER_WORD;
+    lines.checked_mul(LINE_WORDS as u64)?.checked_add(spare)
+}
+
+/// The two lines of an item: an even and an odd one.
+pub(crate) type Pair = [usize; 2];
+
+/// Returns the lines of an item.
+#[inline(always)]
+fn pair_of(item: u64, lines: usize) -> Pair {
+    let pairs = lines as u64 / 2;
+    let even = reduce(item, pairs);
+    let region = even / PAIRS_PER_REGION * PAIRS_PER_REGION;
+    let odd = region + reduce(remix(item, 0), PAIRS_PER_REGION.min(pairs - region));
+    [2 * even as usize, 2 * odd as usize + 1]
+}
+
+#[inline(always)]
+fn fingerprint_of(item: u64, bits: u32) -> u64 {
+    remix(item, 1) >> (64 - bits)
+}
+
+/// The lines to bring up to date after a shift; see the module's documentation.
+fn lines_to_visit(generation: u64, lines: usize) -> impl Iterator<Item = usize> {
+    let lines = lines as u64;
+    let per_shift = lines.div_ceil(SHIFTS_PER_ROUND);
+    let first = (u128::from(generation) * u128::from(per_shift) % u128::from(lines)) as u64;
+    (first..first + per_shift).map(move |line| (line % lines) as usize)
+}
+
+/// Bins whose lanes have `LANE` bits: 8 for fingerprints of less than 16 bits, else 16.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Bins<const LANE: u32> {
+    table: Table<LANE>,
+    lines: usize,
+    words: AlignedWords,
+}
+
+impl<const LANE: u32> Bins<LANE> {
+    pub(super) fn new(shape: BinShape, lines: u64, words: AlignedWords, ring: &Ring) -> Self {
+        let table = Table { format: LineFormat::new(shape), now: Generation::new(ring) };
+        Self { table, lines: lines as usize, words }
+    }
+
+    #[inline]
+    pub(crate) fn query(&self) -> BinsQuery<'_, LANE> {
+        let (lines, spare) = self.words.as_rows().split_at(self.lines);
+        BinsQuery { table: &self.table, lines, spare: spare.as_flattened() }
+    }
+
+    #[inline]
+    pub(crate) fn update(&mut self) -> BinsUpdate<'_, LANE> {
+        let (lines, spare) = self.words.as_rows_mut().split_at_mut(self.lines);
+        BinsUpdate { table: &mut self.table, lines, spare: spare.as_flattened_mut() }
+    }
+
+    /// Brings a copy up to date that was made while other threads wrote and made shifts, the last one to this
+    /// ring. Lines may have been copied before the housekeeping of these shifts reached them.
+    #[cfg(feature = "std")]
+    pub(crate) fn catch_up(&mut self, shifts: u32, ring: &Ring) {
+        let mut update = self.update();
+        update.recycle_newest(ring);
+        if shifts > 0 {
+            update.lines.iter_mut().for_each(|line| update.table.refresh(line));
+            let (mut spare, now) = update.spare();
+            spare.empty_old(now);
+        }
+    }
+
+    fn mean_over_lines(&self, sample: Sample, of_line: impl Fn(&Line) -> f64) -> f64 {
+        let lines = sample.of(self.lines as u64) as usize;
+        self.query().lines[..lines].iter().map(of_line).sum::<f64>() / lines as f64
+    }
+
+    /// The mean number of fingerprints of this age in a line.
+    fn mean_of_age(&self, age: Age, sample: Sample) -> f64 {
+        self.mean_over_lines(sample, |line| {
+            let queue = self.table.format.queue(Portable, line[HEADER], &self.table.now);
+            f64::from(self.table.format.count_of_age(Portable, queue, age.0))
+        })
+    }
+
+    /// Probability that a fingerprint equals that of a stranger.
+    fn chance_match(&self) -> f64 {
+        pow(0.5, f64::from(self.table.format.fingerprint_bits()))
+    }
+
+    /// The distinct items in the spare whose cells are so large a share of all cells.
+    fn spilled_items(spare: &Spare<impl SpareWords>, share: f64) -> f64 {
+        let cells = spare.cells() as f64;
+        -log1p(-share.min(1.0 - 1.0 / cells)) * cells / f64::from(spare.probes())
+    }
+}
+
+/// What all lines of a filter have in common.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Table<const LANE: u32> {
+    format: LineFormat<LANE>,
+    now: Generation,
+}
+
+/// A line of an item: its words, of which the header was read first.
+#[derive(Clone, Copy)]
+struct ItemLine<'a> {
+    words: &'a Line,
+    header: u64,
+    /// A bit for each place that may have the item's fingerprint.
+    candidates: u64,
+}
+
+/// What a line says about an item.
+#[derive(Clone, Copy)]
+struct Found {
+    queue: Queue,
+    /// A bit for each place of the window that has the item's fingerprint.
+    matching: u64,
+}
+
+impl<const LANE: u32> Table<LANE> {
+    #[inline(always)]
+    fn fingerprint(&self, item: u64) -> u64 {
+        fingerprint_of(item, self.format.fingerprint_bits())
+    }
+
+    #[inline(always)]
+    fn line<'a, K: BinKernel>(
+        &self,
+        kernel: K,
+        words: &'a Line,
+        header: u64,
+        fingerprint: u64,
+    ) -> ItemLine<'a> {
+        ItemLine { words, header, candidates: self.format.candidates(kernel, words, fingerprint) }
+    }
+
+    #[inline(always)]
+    fn queue<K: BinKernel>(&self, kernel: K, line: ItemLine<'_>) -> Queue {
+        self.format.queue(kernel, line.header, &self.now)
+    }
+
+    #[inline(always)]
+    fn find_in<K: BinKernel>(&self, kernel: K, line: ItemLine<'_>, fingerprint: u64) -> Found {
+        let queue = self.queue(kernel, line);
+        Found { queue, matching: self.format.matching(line.words, queue, line.candidates, fingerprint) }
+    }
+
+    #[inline(always)]
+    fn find<K: BinKernel>(&self, kernel: K, [even, odd]: [ItemLine<'_>; 2], fingerprint: u64) -> [Found; 2] {
+        [self.find_in(kernel, even, fingerprint), self.find_in(kernel, odd, fingerprint)]
+    }
+
+    /// Returns true if one of the two lines has the fingerprint. Few strangers have any candidate, so for most
+    /// of them the ages in the headers do not matter.
+    #[inline(always)]
+    fn reports<K: BinKernel>(&self, kernel: K, lines: [ItemLine<'_>; 2], fingerprint: u64) -> bool {
+        has_candidates(lines) && {
+            let [even, odd] = self.find(kernel, lines, fingerprint);
+            even.matching | odd.matching != 0
+        }
+    }
+
+    /// Returns true if one of the two lines has the fingerprint in the newest generation.
+    #[inline(always)]
+    fn is_newest(&self, found: [Found; 2]) -> bool {
+        found.iter().any(|found| self.format.of_newest_generation(found.matching, found.queue) != 0)
+    }
+
+    /// The age of the newest of the fingerprints found.
+    fn youngest<K: BinKernel>(&self, kernel: K, found: [Found; 2]) -> Option<u32> {
+        let ages = found.iter().filter_map(|found| self.format.youngest(kernel, found.matching, found.queue));
+        ages.min()
+    }
+
+    fn refresh(&self, line: &mut Line) {
+        let queue = self.format.queue(Portable, line[HEADER], &self.now);
+        line[HEADER] = self.format.refreshed(queue, &self.now);
+    }
+}
+
+#[inline(always)]
+fn has_candidates([even, odd]: [ItemLine<'_>; 2]) -> bool {
+    even.candidates | odd.candidates != 0
+}
+
+pub(crate) struct BinsQuery<'a, const LANE: u32> {
+    table: &'a Table<LANE>,
+    lines: &'a [Line],
+    spare: &'a [u64],
+}
+
+impl<const LANE: u32> BinsQuery<'_, LANE> {
+    #[inline(always)]
+    fn lines_of<K: BinKernel>(&self, kernel: K, item: Located<Pair>, fingerprint: u64) -> [ItemLine<'_>; 2] {
+        // Not by `map`: closures would not always be inlined.
+        let [even, odd] = [&self.lines[item.place[0]], &self.lines[item.place[1]]];
+        [
+            self.table.line(kernel, even, even[HEADER], fingerprint),
+            self.table.line(kernel, odd, odd[HEADER], fingerprint),
+        ]
+    }
+
+    #[inline(always)]
+    fn has_spilled(&self, item: Located<Pair>) -> bool {
+        LineFormat::<LANE>::has_spilled(self.lines[item.place[0]][HEADER])
+    }
+
+    #[inline(always)]
+    fn reports<K: BinKernel>(&self, kernel: K, item: Located<Pair>) -> bool {
+        let fingerprint = self.table.fingerprint(item.hash);
+        self.table.reports(kernel, self.lines_of(kernel, item, fingerprint), fingerprint)
+            || self.is_spilled(item)
+    }
+
+    /// Returns true if the spare has the item.
+    #[inline(always)]
+    fn is_spilled(&self, item: Located<Pair>) -> bool {
+        self.has_spilled(item) && self.spare_age(item.hash).is_some()
+    }
+
+    fn spare_age(&self, item: u64) -> Option<u32> {
+        self.spare().age_of(item, &self.table.now)
+    }
+
+    fn spare(&self) -> Spare<&[u64]> {
+        Spare::new(self.spare, self.spare.len(), self.table.format.shape())
+    }
+}
+
+impl<const LANE: u32> Query for BinsQuery<'_, LANE> {
+    type Place = Pair;
+
+    #[inline(always)]
+    fn locate(&self, hash: u64) -> Located<Pair> {
+        Located { hash, place: pair_of(hash, self.lines.len()) }
+    }
+
+    #[inline(always)]
+    fn contains<K: BinKernel>(&self, kernel: K, item: Located<Pair>, _ring: &Ring) -> bool {
+        self.reports(kernel, item)
+    }
+
+    #[inline(always)]
+    fn prefetch<K: BinKernel>(&self, kernel: K, item: Located<Pair>, _ring: &Ring) {
+        item.place.iter().for_each(|&line| kernel.prefetch(&self.lines[line]));
+    }
+}
+
+pub(crate) struct BinsUpdate<'a, const LANE: u32> {
+    table: &'a mut Table<LANE>,
+    lines: &'a mut [Line],
+    spare: &'a mut [u64],
+}
+
+impl<const LANE: u32> BinsUpdate<'_, LANE> {
+    #[inline(always)]
+    fn as_query(&self) -> BinsQuery<'_, LANE> {
+        BinsQuery { table: &*self.table, lines: self.lines, spare: self.spare }
+    }
+
+    /// Writes an item into the emptier line.
+    #[inline(always)]
+    fn write(&mut self, item: Located<Pair>, [even, odd]: [Queue; 2], fingerprint: u64) {
+        let Table { format, now } = &*self.table;
+        let is_even = even.live <= odd.live;
+        let line = select_unpredictable(is_even, item.place[0], item.place[1]);
+        let queue = even.or(odd, is_even);
+        if format.is_full(queue) {
+            return self.spill(item, even);
+        }
+        format.append(&mut self.lines[line], queue, fingerprint, now);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn spill(&mut self, item: Located<Pair>, even: Queue) {
+        self.lines[item.place[0]][HEADER] = self.table.format.spilled(even, &self.table.now);
+        let (mut spare, now) = self.spare();
+        spare.insert(item.hash, now);
+    }
+
+    fn spare(&mut self) -> (Spare<&mut [u64]>, &Generation) {
+        let len = self.spare.len();
+        (Spare::new(&mut *self.spare, len, self.table.format.shape()), &self.table.now)
+    }
+}
+
+impl<const LANE: u32> Query for BinsUpdate<'_, LANE> {
+    type Place = Pair;
+
+    #[inline(always)]
+    fn locate(&self, hash: u64) -> Located<Pair> {
+        self.as_query().locate(hash)
+    }
+
+    #[inline(always)]
+    fn contains<K: BinKernel>(&self, kernel: K, item: Located<Pair>, _ring: &Ring) -> bool {
+        self.as_query().reports(kernel, item)
+    }
+
+    #[inline(always)]
+    fn prefetch<K: BinKernel>(&self, kernel: K, item: Located<Pair>, _ring: &Ring) {
+        item.place.iter().for_each(|&line| kernel.prefetch(&self.lines[line]));
+    }
+}
+
+impl<const LANE: u32> Update for BinsUpdate<'_, LANE> {
+    #[inline(always)]
+    fn insert<K: Kernel>(&mut self, kernel: K, item: Located<Pair>, ring: &Ring) {
+        self.check_and_insert(kernel, item, ring);
+    }
+
+    #[inline(always)]
+    fn check_and_insert<K: Kernel>(&mut self, kernel: K, item: Located<Pair>, _ring: &Ring) -> bool {
+        let fingerprint = self.table.fingerprint(item.hash);
+        let query = self.as_query();
+        let table = query.table;
+        let lines = query.lines_of(kernel, item, fingerprint);
+        let [even, odd] = lines;
+        let queues = [table.queue(kernel, even), table.queue(kernel, odd)];
+        let mut seen = false;
+        if has_candidates(lines) {
+            let found = table.find(kernel, lines, fingerprint);
+            seen = found[0].matching | found[1].matching != 0;
+            if seen && table.is_newest(found) {
+                return true;
+            }
+        }
+        seen = seen || query.is_spilled(item);
+        self.write(item, queues, fingerprint);
+        seen
+    }
+
+    fn recycle_newest(&mut self, ring: &Ring) {
+        self.table.now = Generation::new(ring);
+        for line in lines_to_visit(ring.generation(), self.lines.len()) {
+            self.table.refresh(&mut self.lines[line]);
+        }
+        let (mut spare, now) = self.spare();
+        spare.visit(now);
+    }
+}
+
+impl<const LANE: u32> Contents for Bins<LANE> {
+    fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool {
+        self.newest_run(item, ring, 0).is_some_and(|(newest, _)| newest == age)
+    }
+
+    /// Exact: fingerprints do not run into each other as bits do.
+    fn newest_run(&self, item: u64, ring: &Ring, shifts: u32) -> Option<(Age, Age)> {
+        let query = self.query();
+        let item = query.locate(item);
+        let fingerprint = query.table.fingerprint(item.hash);
+        let found = query.table.find(Portable, query.lines_of(Portable, item, fingerprint), fingerprint);
+        let in_lines = query.table.youngest(Portable, found);
+        let in_spare = query.has_spilled(item).then(|| query.spare_age(item.hash)).flatten();
+        let age = Age(in_lines.into_iter().chain(in_spare).min()? + shifts);
+        (age.0 <= ring.window_generations()).then_some((age, age))
+    }
+
+    fn ring_was_set(&mut self, ring: &Ring) {
+        self.table.now = Generation::new(ring);
+    }
+
+    /// The share of places that hold a fingerprint of this age.
+    fn fill(&self, _ring: &Ring, age: Age, sample: Sample) -> f64 {
+        self.mean_of_age(age, sample) / f64::from(self.table.format.shape().entries)
+    }
+
+    fn match_probability(&self, _ring: &Ring, age: Age, sample: Sample) -> f64 {
+        2.0 * self.mean_of_age(age, sample) * self.chance_match()
+    }
+
+    fn false_positive_rate(&self, ring: &Ring, shifts: u32, sample: Sample) -> f64 {
+        let stays = |age: u32| age + shifts <= ring.window_generations();
+        let live = self.mean_over_lines(sample, |line| {
+            let queue = self.table.format.queue(Portable, line[HEADER], &self.table.now);
+            let ages = (0..=ring.window_generations()).filter(|&age| stays(age));
+            ages.map(|age| f64::from(self.table.format.count_of_age(Portable, queue, age))).sum()
+        });
+        // Only even lines are marked.
+        let is_marked = |line: &Line| f64::from(u8::from(LineFormat::<LANE>::has_spilled(line[HEADER])));
+        let marked = 2.0 * self.mean_over_lines(sample, is_marked);
+        let query = self.query();
+        let spare = query.spare();
+        let fill = spare.share(sample.of(spare.cells()), &self.table.now, stays);
+        let by_spare = marked * pow(fill, f64::from(spare.probes()));
+        (2.0 * live * self.chance_match() + by_spare).min(1.0)
+    }
+
+    /// Counts the fingerprints. Those in the spare are estimated from its cells.
+    fn distinct_items(&self, _ring: &Ring, age: Age, sample: Sample) -> f64 {
+        let query = self.query();
+        let spare = query.spare();
+        let share = spare.share(sample.of(spare.cells()), &self.table.now, |of_cell| of_cell == age.0);
+        self.mean_of_age(age, sample) * self.lines as f64 + Self::spilled_items(&spare, share)
+    }
+
+    fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+
+    fn words_are_valid(&self, range: Range<usize>) -> bool {
+        let query = self.query();
+        let first_of_spare = self.lines * LINE_WORDS;
+        let in_spare = |index: usize| index.saturating_sub(first_of_spare);
+        let mut words = in_spare(range.start)..in_spare(range.end);
+        words.all(|word| query.spare().is_valid(word, &self.table.now))
+            && pieces_with(range, LINE_WORDS, query.lines.iter())
+                .all(|line| self.table.format.is_valid(Portable, line, &self.table.now))
+    }
+}
+
+#[cfg(test)]
+mod tests;

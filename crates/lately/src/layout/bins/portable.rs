@@ -1,0 +1,79 @@
+//! The reference implementation: compares the lanes of a word at once, on any platform.
+#![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
+
+use super::kernel::BinKernel;
+use super::line::{HEADER, Line};
+use crate::layout::instructions::Portable;
+
+impl BinKernel for Portable {
+    #[inline(always)]
+    fn equal_lanes<const LANE: u32>(self, line: &Line, fingerprint: u64) -> u64 {
+        equal_lanes::<LANE>(line, fingerprint)
+    }
+
+    #[inline(always)]
+    fn nth_zero(self, bits: u64, n: u32) -> u32 {
+        nth_one(!bits, n)
+    }
+}
+
+/// Places are never in the last word.
+#[inline(always)]
+fn equal_lanes<const LANE: u32>(line: &Line, fingerprint: u64) -> u64 {
+    let lanes = 64 / LANE;
+    let lowest_bits = u64::MAX / ((1 << LANE) - 1);
+    let highest_bits = lowest_bits << (LANE - 1);
+    let wanted = (fingerprint & ((1 << LANE) - 1)) * lowest_bits;
+    // Moves the lowest bit of each lane next to each other, at the top.
+    let gather = (0..lanes).fold(0, |gather, lane| gather | 1_u64 << (lane * (LANE - 1)));
+    let mut equal = 0;
+    for (word, bits) in line[..HEADER].iter().enumerate() {
+        let different = bits ^ wanted;
+        // The highest bit of a lane stays zero only if all its bits are.
+        let is_different = (different & !highest_bits).wrapping_add(!highest_bits) | different;
+        let is_equal = !is_different & highest_bits;
+        let gathered = (is_equal >> (LANE - 1)).wrapping_mul(gather) >> (64 - LANE - lanes + 1);
+        equal |= (gathered & ((1 << lanes) - 1)) << (word as u32 * lanes);
+    }
+    equal
+}
+
+/// The position of the one that has `n` ones below it: first its byte, by adding up the ones of all bytes at
+/// once, then its bit.
+#[inline(always)]
+pub(super) fn nth_one(bits: u64, n: u32) -> u32 {
+    const BYTES: u64 = 0x0101_0101_0101_0101;
+    let pairs = bits - (bits >> 1 & 0x55 * BYTES);
+    let nibbles = (pairs & 0x33 * BYTES) + (pairs >> 2 & 0x33 * BYTES);
+    let counts = (nibbles + (nibbles >> 4)) & 0x0f * BYTES;
+    let up_to = counts.wrapping_mul(BYTES);
+    // The top bit of a byte is set if the ones up to it are too few.
+    let too_few = ((u64::from(n) | 0x80) * BYTES).wrapping_sub(up_to) & 0x80 * BYTES;
+    let byte = (too_few >> 7).wrapping_mul(BYTES) >> 56;
+    let before = (up_to << 8 >> (byte * 8) & 0xff) as u32;
+    let mut rest = bits >> (byte * 8);
+    for _ in before..n {
+        rest &= rest - 1;
+    }
+    byte as u32 * 8 + rest.trailing_zeros()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nth_one_is_found_in_every_word() {
+        let mut bits = 0x9e37_79b9_7f4a_7c15_u64;
+        for round in 0..200 {
+            bits = bits.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(round);
+            let sparse = bits & bits.rotate_left(7);
+            for word in [bits, sparse, !sparse, u64::MAX, 1, 1 << 63] {
+                let positions = (0..64).filter(|position| word >> position & 1 == 1);
+                for (n, position) in positions.enumerate() {
+                    assert_eq!(nth_one(word, n as u32), position, "{word:x} {n}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The spare: it takes items whose lines are both full, so it must never be full itself.
+//!
+//! It is a Bloom filter with a byte per cell instead of a bit: the generation in which the cell was last
+//! written, modulo 255, plus one; 0 if never. An item is in the window if all its cells are. So its rate
+//! depends on the number of spilled items in the window, not on when they came.
+
+use super::line::Generation;
+use crate::hash::{reduce, remix};
+use crate::shape::BinShape;
+
+/// Cells are visited at least once in this many shifts, plus one, so that no cell is mistaken for a younger
+/// one.
+const SHIFTS_PER_ROUND: u64 = 1 << 6;
+/// Cells have this many different generations.
+const GENERATIONS: u64 = 255;
+/// The first number for `remix` that lines do not use.
+const FIRST_LANE: u64 = 2;
+pub(super) const CELLS_PER_WORD: u64 = 8;
+
+/// The words of the spare: owned, or shared by threads.
+pub(super) trait SpareWords {
+    fn word(&self, index: usize) -> u64;
+}
+
+/// Words that can be written.
+pub(super) trait SpareWordsMut: SpareWords {
+    fn update(&mut self, index: usize, change: impl Fn(u64) -> u64);
+}
+
+impl SpareWords for &[u64] {
+    fn word(&self, index: usize) -> u64 {
+        self[index]
+    }
+}
+
+impl SpareWords for &mut [u64] {
+    fn word(&self, index: usize) -> u64 {
+        self[index]
+    }
+}
+
+impl SpareWordsMut for &mut [u64] {
+    fn update(&mut self, index: usize, change: impl Fn(u64) -> u64) {
+        self[index] = change(self[index]);
+    }
+}
+
+/// The spare of a filter, in words borrowed for a call or a batch.
+pub(super) struct Spare<W> {
+    words: W,
+    cells: u64,
+    /// Cells per item.
+    probes: u32,
+    /// l.
+    generations: u32,
+}
+
+impl<W: SpareWords> Spare<W> {
+    /// `len` is the number of words.
+    pub(super) fn new(words: W, len: usize, shape: BinShape) -> Self {
+        let (probes, generations) = (shape.spare_probes(), shape.window_generations);
+        Self { words, cells: len as u64 * CELLS_PER_WORD, probes, generations }
+    }
+
+    fn cells_of(&self, item: u64) -> impl Iterator<Item = u64> + use<W> {
+        let cells = self.cells;
+        (0..u64::from(self.probes)).map(move |probe| reduce(remix(item, FIRST_LANE + probe), cells))
+    }
+
+    /// How many generations ago a cell was written, if that is in the window.
+    fn age(&self, cell: u64, now: &Generation) -> Option<u32> {
+        age_in(self.words.word(place(cell).0), cell, now).filter(|&age| age <= self.generations)
+    }
+
+    /// The age of an item: it is at least as old as the oldest of its cells. `None` if it is not in the spare.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn age_of(&self, item: u64, now: &Generation) -> Option<u32> {
+        self.cells_of(item).try_fold(0, |oldest, cell| Some(self.age(cell, now)?.max(oldest)))
+    }
+
+    /// The share of the first `cells` cells whose age is accepted.
+    pub(super) fn share(&self, cells: u64, now: &Generation, is_accepted: impl Fn(u32) -> bool) -> f64 {
+        let cells = cells.clamp(1, self.cells);
+        let accepted = (0..cells).filter(|&cell| self.age(cell, now).is_some_and(&is_accepted)).count();
+        accepted as f64 / cells as f64
+    }
+
+    /// Returns true if a filter can have written this word.
+    pub(super) fn is_valid(&self, word: usize, now: &Generation) -> bool {
+        let first = word as u64 * CELLS_PER_WORD;
+        let oldest = u64::from(self.generations) + SHIFTS_PER_ROUND + 1;
+        let age = |cell: u64| age_in(self.words.word(word), cell, now);
+        (first..first + CELLS_PER_WORD).all(|cell| age(cell).is_none_or(|age| u64::from(age) <= oldest))
+    }
+
+    pub(super) fn cells(&self) -> u64 {
+        self.cells
+    }
+
+    pub(super) fn probes(&self) -> u32 {
+        self.probes
+    }
+}
+
+impl<W: SpareWordsMut> Spare<W> {
+    #[cold]
+    #[inline(never)]
+    pub(super) fn insert(&mut self, item: u64, now: &Generation) {
+        for cell in self.cells_of(item) {
+            let (index, mask, shift) = place(cell);
+            self.words.update(index, |word| word & !mask | stamp(now) << shift);
+        }
+    }
+
+    /// Empties old cells among those that are due in this generation.
+    pub(super) fn visit(&mut self, now: &Generation) {
+        let per_shift = self.cells.div_ceil(SHIFTS_PER_ROUND);
+        let first = (u128::from(now.number()) * u128::from(per_shift) % u128::from(self.cells)) as u64;
+        (first..first + per_shift).for_each(|cell| self.empty_if_old(cell % self.cells, now));
+    }
+
+    /// Empties all old cells.
+    #[cfg(feature = "std")]
+    pub(super) fn empty_old(&mut self, now: &Generation) {
+        (0..self.cells).for_each(|cell| self.empty_if_old(cell, now));
+    }
+
+    fn empty_if_old(&mut self, cell: u64, now: &Generation) {
+        let (index, mask, _) = place(cell);
+        let generations = self.generations;
+        let is_old = |word| age_in(word, cell, now).is_none_or(|age| age > generations);
+        self.words.update(index, |word| if is_old(word) { word & !mask } else { word });
+    }
+}
+
+/// How many generations ago a cell in this word was written, if ever.
+fn age_in(word: u64, cell: u64, now: &Generation) -> Option<u32> {
+    let (_, mask, shift) = place(cell);
+    let written = (word & mask) >> shift;
+    (written != 0).then(|| ((stamp(now) + GENERATIONS - written) % GENERATIONS) as u32)
+}
+
+fn stamp(now: &Generation) -> u64 {
+    now.number() % GENERATIONS + 1
+}
+
+/// The word of a cell, and the cell's bits in it.
+fn place(cell: u64) -> (usize, u64, u64) {
+    let shift = cell % CELLS_PER_WORD * 8;
+    ((cell / CELLS_PER_WORD) as usize, 0xff << shift, shift)
+}
