@@ -6,6 +6,7 @@
 #![allow(clippy::inline_always)] // see `Work`
 
 use super::bins::BinKernel;
+use super::claims::ClaimKernel;
 #[cfg(target_arch = "x86_64")]
 use super::instructions::Sse2;
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -15,7 +16,7 @@ use super::rows::RowKernel;
 
 /// An instruction set with the code of every layout for it. A layout that has code for instruction sets adds
 /// its trait here.
-pub(crate) trait Kernel: RowKernel + BinKernel {
+pub(crate) trait Kernel: RowKernel + BinKernel + ClaimKernel {
     /// Calls work that is compiled for these instructions.
     fn call<W: Work>(self, work: W) -> W::Output;
 }

@@ -5,7 +5,6 @@
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
 mod bins;
-#[cfg(feature = "std")]
 mod claims;
 pub(crate) mod instructions;
 pub(crate) mod kernel;

@@ -7,8 +7,7 @@ use core::arch::x86_64::{
     _mm256_packs_epi16, _mm256_permute4x64_epi64, _mm256_set1_epi8, _mm256_set1_epi16, _pdep_u64,
 };
 
-use super::kernel::BinKernel;
-use super::line::Line;
+use super::kernel::{BinKernel, Line};
 use crate::layout::instructions::Avx2;
 
 /// Words in a vector.

@@ -7,8 +7,7 @@ use core::arch::x86_64::{
     _pdep_u64,
 };
 
-use super::kernel::BinKernel;
-use super::line::Line;
+use super::kernel::{BinKernel, Line};
 use crate::layout::instructions::Avx512;
 
 #[inline]

@@ -1,8 +1,14 @@
 //! The code of bins that each instruction set has in its own way: `portable` is the reference, the others give
 //! the same answers, faster.
 
-use super::line::Line;
 use crate::layout::instructions::InstructionSet;
+
+/// A line, in words.
+pub(super) const LINE_WORDS: usize = 8;
+pub(crate) type Line = [u64; LINE_WORDS];
+
+/// The last word of a line contains its header.
+pub(super) const HEADER: usize = LINE_WORDS - 1;
 
 /// The operations on a line and on its header.
 pub(crate) trait BinKernel: InstructionSet {

@@ -9,21 +9,15 @@
 //! a generation. So a fingerprint's age is the number of zeros below its mark, plus the number of generations
 //! since the stamp. Zeros above the last one have no meaning.
 //!
-//! Places form a ring. The fingerprints of the window are the last ones written before the next place.
+//! Places form a ring. The fingerprints of the window are the ones before the next place, in order of arrival.
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
 use core::hint::select_unpredictable;
 
-use super::kernel::BinKernel;
+use super::kernel::{BinKernel, HEADER, Line};
 use crate::ring::Ring;
 use crate::shape::BinShape;
 
-/// A line, in words.
-pub(crate) const LINE_WORDS: usize = 8;
-pub(crate) type Line = [u64; LINE_WORDS];
-
-/// The last word of a line contains its header.
-pub(super) const HEADER: usize = LINE_WORDS - 1;
 /// Set while a thread writes to the line; only in shared filters.
 pub(super) const CLAIM: u64 = 1 << 63;
 const STAMP_AT: u32 = 55;
@@ -196,69 +190,59 @@ impl<const LANE: u32> LineFormat<LANE> {
         header >> SPILLS_AT & 0b11 != 0
     }
 
-    /// A bit for each place of the newest `count` fingerprints.
-    #[inline(always)]
-    fn newest_places(&self, next: u32, count: u32) -> u64 {
-        if LANE == 16 {
-            // At most 28 places: twice as many fit into a word.
-            let unwrapped = low_bits(count) << (next + self.entries - count);
-            return (unwrapped | unwrapped >> self.entries) & self.places_mask;
-        }
-        let wrapped = count.saturating_sub(next);
-        (low_bits(next) ^ low_bits(next.saturating_sub(count)))
-            | (self.places_mask ^ low_bits(self.entries - wrapped))
-    }
-
     /// A bit for each place that may have this fingerprint, whatever its age: the bits in its lane are equal.
     #[inline(always)]
     pub(super) fn candidates<K: BinKernel>(&self, kernel: K, line: &Line, fingerprint: u64) -> u64 {
         kernel.equal_lanes::<LANE>(line, fingerprint) & self.places_mask
     }
 
-    /// Of the candidates, those that are in the window and have this fingerprint.
+    /// Of the candidates, those that are in the window and have this fingerprint: a bit for each, in order of
+    /// arrival, the newest at bit E - 1.
     #[inline(always)]
     pub(super) fn matching(&self, line: &Line, queue: Queue, candidates: u64, fingerprint: u64) -> u64 {
-        let places = candidates & self.newest_places(self.next(queue), queue.live);
-        if places == 0 || self.rest_bits == 0 {
-            places
+        let next = self.next(queue);
+        let in_order = candidates >> next | candidates << (self.entries - next);
+        let matching = in_order & (self.places_mask ^ low_bits(self.entries - queue.live));
+        if matching == 0 || self.rest_bits == 0 {
+            matching
         } else {
-            self.with_equal_rest(line, places, fingerprint)
+            self.with_equal_rest(line, next, matching, fingerprint)
         }
     }
 
     /// Not inlined: most queries need no rest, and keep their registers.
     #[inline(never)]
-    fn with_equal_rest(&self, line: &Line, places: u64, fingerprint: u64) -> u64 {
-        let is_equal = |place: &u32| self.rest(line, *place) == fingerprint >> LANE;
-        ones(places).filter(is_equal).fold(0, |equal, place| equal | 1 << place)
+    fn with_equal_rest(&self, line: &Line, next: u32, matching: u64, fingerprint: u64) -> u64 {
+        let is_equal = |index: &u32| self.rest(line, (next + index) % self.entries) == fingerprint >> LANE;
+        ones(matching).filter(is_equal).fold(0, |equal, index| equal | 1 << index)
     }
 
     fn rest(&self, line: &Line, place: u32) -> u64 {
-        let (word, shift) = self.rest_at(place);
-        let upper = if shift == 0 || word == HEADER { 0 } else { line[word + 1] << (64 - shift) };
-        (line[word] >> shift | upper) & low_bits(self.rest_bits)
+        field(line, self.first_rest() + place * self.rest_bits, self.rest_bits)
     }
 
+    /// The bit where the rests begin.
     #[inline(always)]
-    fn rest_at(&self, place: u32) -> (usize, u32) {
-        let bit = self.entries * LANE + place * self.rest_bits;
-        ((bit / 64) as usize, bit % 64)
+    fn first_rest(&self) -> u32 {
+        self.entries * LANE
     }
 
-    /// Of the places returned by [`matching`](Self::matching), those of the newest generation.
+    /// How many fingerprints are younger than the youngest of these, which [`matching`](Self::matching) has
+    /// returned; there must be one.
     #[inline(always)]
-    pub(super) fn of_newest_generation(&self, matching: u64, queue: Queue) -> u64 {
-        let newest = if queue.behind == 0 { self.marks(queue).trailing_ones() } else { 0 };
-        matching & self.newest_places(self.next(queue), newest)
+    pub(super) fn younger(&self, matching: u64) -> u32 {
+        matching.leading_zeros() + self.entries - u64::BITS
     }
 
-    /// The youngest age among the places returned by [`matching`](Self::matching).
-    pub(super) fn youngest<K: BinKernel>(&self, kernel: K, matching: u64, queue: Queue) -> Option<u32> {
-        let age_of = |place: u32| {
-            let younger = (self.next(queue) + self.entries - 1 - place) % self.entries;
-            queue.behind + kernel.nth_zero(!self.marks(queue), younger) - younger
-        };
-        ones(matching).map(age_of).min()
+    /// The number of fingerprints of the newest generation.
+    #[inline(always)]
+    pub(super) fn newest(&self, queue: Queue) -> u32 {
+        if queue.behind == 0 { self.marks(queue).trailing_ones() } else { 0 }
+    }
+
+    /// The age of the fingerprint that has so many younger ones.
+    pub(super) fn age<K: BinKernel>(&self, kernel: K, queue: Queue, younger: u32) -> u32 {
+        queue.behind + kernel.nth_zero(!self.marks(queue), younger) - younger
     }
 
     /// The number of fingerprints of this age.
@@ -274,22 +258,65 @@ impl<const LANE: u32> LineFormat<LANE> {
     #[inline(always)]
     pub(super) fn append(&self, mut line: impl LineMut, queue: Queue, fingerprint: u64, now: &Generation) {
         let place = self.next(queue);
-        let (word, shift) = ((place * LANE / 64) as usize, place * LANE % 64);
-        let lane = fingerprint & low_bits(LANE);
-        line.set_word(word, line.word(word) & !(low_bits(LANE) << shift) | lane << shift);
-        let mut last = queue.header;
-        if self.rest_bits > 0 {
-            last = self.set_rest(&mut line, place, fingerprint >> LANE, last);
-        }
+        let last = self.put(&mut line, place, fingerprint, queue.header);
         let next = if place + 1 == self.entries { 0 } else { place + 1 };
         let marks = self.marks(queue) << (queue.behind & 63) << 1 | 1;
         line.set_word(HEADER, self.header(last, marks, next, queue.behind, now));
     }
 
-    /// Returns the last word, which may contain a piece of the rest.
+    /// Makes a fingerprint that has so many younger ones the newest. They move down by one place each.
+    pub(super) fn renew<K: BinKernel>(
+        &self,
+        kernel: K,
+        mut line: &mut Line,
+        queue: Queue,
+        younger: u32,
+        fingerprint: u64,
+        now: &Generation,
+    ) {
+        let next = self.next(queue);
+        let newest = if next == 0 { self.entries - 1 } else { next - 1 };
+        let place = (newest + self.entries - younger) % self.entries;
+        self.close_gap(line, 0, LANE, place, newest);
+        if self.rest_bits > 0 {
+            self.close_gap(line, self.first_rest(), self.rest_bits, place, newest);
+        }
+        let last = line[HEADER];
+        let last = self.put(&mut line, newest, fingerprint, last);
+        let marks = self.marks(queue);
+        let mark = kernel.nth_zero(!marks, younger);
+        let others = marks & low_bits(mark) | marks >> mark >> 1 << mark;
+        let marks = others << (queue.behind & 63) << 1 | 1;
+        line[HEADER] = self.header(last, marks, next, queue.behind, now);
+    }
+
+    /// Moves the contents of the places after `gap` up to `newest` down by one, round the ring. Places have
+    /// `width` bits, the first one at bit `start`.
+    fn close_gap(&self, line: &mut Line, start: u32, width: u32, gap: u32, newest: u32) {
+        let bit = |place: u32| start + place * width;
+        if gap <= newest {
+            return move_down(line, bit(gap), bit(newest), width);
+        }
+        let last = self.entries - 1;
+        let first = field(line, start, width);
+        move_down(line, bit(gap), bit(last), width);
+        set_field(line, bit(last), width, first);
+        move_down(line, start, bit(newest), width);
+    }
+
+    /// Writes a fingerprint to a place. Returns the last word, which may contain a piece of it.
     #[inline(always)]
-    fn set_rest(&self, line: &mut impl LineMut, place: u32, rest: u64, mut last: u64) -> u64 {
-        let (word, shift) = self.rest_at(place);
+    fn put(&self, line: &mut impl LineMut, place: u32, fingerprint: u64, last: u64) -> u64 {
+        let (word, shift) = ((place * LANE / 64) as usize, place * LANE % 64);
+        let lane = fingerprint & low_bits(LANE);
+        line.set_word(word, line.word(word) & !(low_bits(LANE) << shift) | lane << shift);
+        if self.rest_bits > 0 { self.put_rest(line, place, fingerprint >> LANE, last) } else { last }
+    }
+
+    #[inline(always)]
+    fn put_rest(&self, line: &mut impl LineMut, place: u32, rest: u64, mut last: u64) -> u64 {
+        let bit = self.first_rest() + place * self.rest_bits;
+        let (word, shift) = ((bit / 64) as usize, bit % 64);
         let mut set = |word: usize, mask: u64, bits: u64| {
             if word == HEADER {
                 last = last & !mask | bits;
@@ -350,6 +377,39 @@ impl<const LANE: u32> LineFormat<LANE> {
                 let from = if i == 0 { used % 64 } else { 0 };
                 line[word] >> from == 0
             })
+    }
+}
+
+/// The bits `from..from + width` of a line; the width is less than 64.
+fn field(line: &Line, from: u32, width: u32) -> u64 {
+    let (word, shift) = ((from / 64) as usize, from % 64);
+    let upper = if shift == 0 || word == HEADER { 0 } else { line[word + 1] << (64 - shift) };
+    (line[word] >> shift | upper) & low_bits(width)
+}
+
+/// Replaces the bits `from..from + width` of a line.
+fn set_field(line: &mut Line, from: u32, width: u32, bits: u64) {
+    let (word, shift) = ((from / 64) as usize, from % 64);
+    line[word] = line[word] & !(low_bits(width) << shift) | bits << shift;
+    if shift + width > 64 {
+        let upper = low_bits(width) >> (64 - shift);
+        line[word + 1] = line[word + 1] & !upper | bits >> (64 - shift);
+    }
+}
+
+/// Moves the bits `to + by..end + by` of a line down to `to..end`.
+fn move_down(line: &mut Line, to: u32, end: u32, by: u32) {
+    if to == end {
+        return;
+    }
+    let (first, last) = ((to / 64) as usize, ((end - 1) / 64) as usize);
+    for word in first..=last {
+        let above = if word == HEADER { 0 } else { line[word + 1] << (64 - by) };
+        let moved = line[word] >> by | above;
+        let begin = if word == first { to % 64 } else { 0 };
+        let kept_above = if word == last { u64::MAX << ((end - 1) % 64) << 1 } else { 0 };
+        let kept = low_bits(begin) | kept_above;
+        line[word] = line[word] & kept | moved & !kept;
     }
 }
 

@@ -6,8 +6,11 @@
 //! ```
 //! An item has two lines, an even and an odd one, and a fingerprint. It is appended to the line with fewer
 //! fingerprints of the window, the even one if they are equal. A query compares its fingerprint with all
-//! fingerprints of the window in both lines. An item that is already in the newest generation is not written
-//! again.
+//! fingerprints of the window in both lines.
+//!
+//! If an item comes again, its fingerprint becomes the newest of its line. Younger ones move down by one place.
+//! So a line holds different items only, and a stream of repeats needs no more room than the items it repeats.
+//! The fingerprint stays in its line: it may be that of another item, which shares only this line.
 //!
 //! If both lines are full, the item goes into the `spare`, and its even line gets a mark. Queries look into the
 //! spare only if their even line has one.
@@ -45,14 +48,14 @@ use core::ops::Range;
 use libm::{log1p, pow};
 
 use super::instructions::Portable;
-use super::kernel::Kernel;
 use super::words::aligned::AlignedWords;
 use super::{Contents, Located, Query, Sample, Update, pieces_with};
 use crate::hash::{reduce, remix};
 use crate::ring::{Age, Ring};
 use crate::shape::BinShape;
 pub(crate) use kernel::BinKernel;
-use line::{Generation, HEADER, LINE_WORDS, Line, LineFormat, Queue, SHIFTS_PER_ROUND};
+use kernel::{HEADER, LINE_WORDS, Line};
+use line::{Generation, LineFormat, Queue, SHIFTS_PER_ROUND};
 #[cfg(feature = "std")]
 pub(crate) use shared::SharedBins;
 use spare::{CELLS_PER_WORD, Spare, SpareWords};
@@ -180,6 +183,27 @@ struct Found {
     matching: u64,
 }
 
+/// What an insert does to the lines of its item. The even line has the number 0, the odd one 1.
+#[derive(Clone, Copy)]
+enum Step {
+    /// Nothing: the item is in the newest generation.
+    Nothing,
+    /// The item's fingerprint is in this line, and has so many younger ones: it becomes the newest.
+    Renew { line: usize, queue: Queue, younger: u32 },
+    /// This line has fewer fingerprints of the window than the other.
+    Append { line: usize, queue: Queue },
+    /// Both lines are full.
+    Spill { even: Queue },
+}
+
+impl Step {
+    #[cfg(feature = "std")]
+    #[inline(always)]
+    fn writes_odd_line(self) -> bool {
+        matches!(self, Self::Renew { line: 1, .. } | Self::Append { line: 1, .. })
+    }
+}
+
 impl<const LANE: u32> Table<LANE> {
     #[inline(always)]
     fn fingerprint(&self, item: u64) -> u64 {
@@ -223,16 +247,40 @@ impl<const LANE: u32> Table<LANE> {
         }
     }
 
-    /// Returns true if one of the two lines has the fingerprint in the newest generation.
+    /// How to insert an item.
     #[inline(always)]
-    fn is_newest(&self, found: [Found; 2]) -> bool {
-        found.iter().any(|found| self.format.of_newest_generation(found.matching, found.queue) != 0)
+    fn step<K: BinKernel>(&self, kernel: K, lines: [ItemLine<'_>; 2], fingerprint: u64) -> Step {
+        let [even, odd] = [self.queue(kernel, lines[0]), self.queue(kernel, lines[1])];
+        if has_candidates(lines) {
+            let found = self.find(kernel, lines, fingerprint);
+            if found[0].matching | found[1].matching != 0 {
+                return self.to_renew(found);
+            }
+        }
+        let is_even = even.live <= odd.live;
+        let queue = even.or(odd, is_even);
+        if self.format.is_full(queue) {
+            return Step::Spill { even };
+        }
+        Step::Append { line: select_unpredictable(is_even, 0, 1), queue }
+    }
+
+    /// How to insert an item that was found.
+    #[inline(always)]
+    fn to_renew(&self, found: [Found; 2]) -> Step {
+        let is_newest = |found: &Found| self.format.younger(found.matching) < self.format.newest(found.queue);
+        if found.iter().any(|found| found.matching != 0 && is_newest(found)) {
+            return Step::Nothing;
+        }
+        let line = usize::from(found[0].matching == 0);
+        let Found { queue, matching } = found[line];
+        Step::Renew { line, queue, younger: self.format.younger(matching) }
     }
 
     /// The age of the newest of the fingerprints found.
-    fn youngest<K: BinKernel>(&self, kernel: K, found: [Found; 2]) -> Option<u32> {
-        let ages = found.iter().filter_map(|found| self.format.youngest(kernel, found.matching, found.queue));
-        ages.min()
+    fn age<K: BinKernel>(&self, kernel: K, found: [Found; 2]) -> Option<u32> {
+        let age = |found: &Found| self.format.age(kernel, found.queue, self.format.younger(found.matching));
+        found.iter().filter(|found| found.matching != 0).map(age).min()
     }
 
     fn refresh(&self, line: &mut Line) {
@@ -321,17 +369,37 @@ impl<const LANE: u32> BinsUpdate<'_, LANE> {
         BinsQuery { table: &*self.table, lines: self.lines, spare: self.spare }
     }
 
-    /// Writes an item into the emptier line.
+    /// Inserts an item. Returns true if it was seen lately.
     #[inline(always)]
-    fn write(&mut self, item: Located<Pair>, [even, odd]: [Queue; 2], fingerprint: u64) {
-        let Table { format, now } = &*self.table;
-        let is_even = even.live <= odd.live;
-        let line = select_unpredictable(is_even, item.place[0], item.place[1]);
-        let queue = even.or(odd, is_even);
-        if format.is_full(queue) {
-            return self.spill(item, even);
+    fn write<K: BinKernel>(&mut self, kernel: K, item: Located<Pair>) -> bool {
+        let fingerprint = self.table.fingerprint(item.hash);
+        let query = self.as_query();
+        let step = self.table.step(kernel, query.lines_of(kernel, item, fingerprint), fingerprint);
+        match step {
+            Step::Nothing => true,
+            Step::Renew { line, queue, younger } => {
+                self.renew(kernel, item.place[line], queue, younger, fingerprint);
+                true
+            }
+            Step::Append { line, queue } => {
+                let seen = query.is_spilled(item);
+                let Table { format, now } = &*self.table;
+                format.append(&mut self.lines[item.place[line]], queue, fingerprint, now);
+                seen
+            }
+            Step::Spill { even } => {
+                let seen = query.is_spilled(item);
+                self.spill(item, even);
+                seen
+            }
         }
-        format.append(&mut self.lines[line], queue, fingerprint, now);
+    }
+
+    /// Not inlined: most inserts are of new items, and keep their registers.
+    #[inline(never)]
+    fn renew<K: BinKernel>(&mut self, kernel: K, line: usize, queue: Queue, younger: u32, fingerprint: u64) {
+        let Table { format, now } = &*self.table;
+        format.renew(kernel, &mut self.lines[line], queue, younger, fingerprint, now);
     }
 
     #[cold]
@@ -369,29 +437,13 @@ impl<const LANE: u32> Query for BinsUpdate<'_, LANE> {
 
 impl<const LANE: u32> Update for BinsUpdate<'_, LANE> {
     #[inline(always)]
-    fn insert<K: Kernel>(&mut self, kernel: K, item: Located<Pair>, ring: &Ring) {
-        self.check_and_insert(kernel, item, ring);
+    fn insert<K: BinKernel>(&mut self, kernel: K, item: Located<Pair>, _ring: &Ring) {
+        self.write(kernel, item);
     }
 
     #[inline(always)]
-    fn check_and_insert<K: Kernel>(&mut self, kernel: K, item: Located<Pair>, _ring: &Ring) -> bool {
-        let fingerprint = self.table.fingerprint(item.hash);
-        let query = self.as_query();
-        let table = query.table;
-        let lines = query.lines_of(kernel, item, fingerprint);
-        let [even, odd] = lines;
-        let queues = [table.queue(kernel, even), table.queue(kernel, odd)];
-        let mut seen = false;
-        if has_candidates(lines) {
-            let found = table.find(kernel, lines, fingerprint);
-            seen = found[0].matching | found[1].matching != 0;
-            if seen && table.is_newest(found) {
-                return true;
-            }
-        }
-        seen = seen || query.is_spilled(item);
-        self.write(item, queues, fingerprint);
-        seen
+    fn check_and_insert<K: BinKernel>(&mut self, kernel: K, item: Located<Pair>, _ring: &Ring) -> bool {
+        self.write(kernel, item)
     }
 
     fn recycle_newest(&mut self, ring: &Ring) {
@@ -415,7 +467,7 @@ impl<const LANE: u32> Contents for Bins<LANE> {
         let item = query.locate(item);
         let fingerprint = query.table.fingerprint(item.hash);
         let found = query.table.find(Portable, query.lines_of(Portable, item, fingerprint), fingerprint);
-        let in_lines = query.table.youngest(Portable, found);
+        let in_lines = query.table.age(Portable, found);
         let in_spare = query.has_spilled(item).then(|| query.spare_age(item.hash)).flatten();
         let age = Age(in_lines.into_iter().chain(in_spare).min()? + shifts);
         (age.0 <= ring.window_generations()).then_some((age, age))
@@ -470,9 +522,10 @@ impl<const LANE: u32> Contents for Bins<LANE> {
     fn words_are_valid(&self, range: Range<usize>) -> bool {
         let query = self.query();
         let first_of_spare = self.lines * LINE_WORDS;
-        let in_spare = |index: usize| index.saturating_sub(first_of_spare);
+        let spare = query.spare();
+        let in_spare = |index: usize| index.saturating_sub(first_of_spare).min(query.spare.len());
         let mut words = in_spare(range.start)..in_spare(range.end);
-        words.all(|word| query.spare().is_valid(word, &self.table.now))
+        words.all(|word| spare.is_valid(word, &self.table.now))
             && pieces_with(range, LINE_WORDS, query.lines.iter())
                 .all(|line| self.table.format.is_valid(Portable, line, &self.table.now))
     }

@@ -1,8 +1,7 @@
 //! The reference implementation: compares the lanes of a word at once, on any platform.
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
-use super::kernel::BinKernel;
-use super::line::{HEADER, Line};
+use super::kernel::{BinKernel, HEADER, Line};
 use crate::layout::instructions::Portable;
 
 impl BinKernel for Portable {

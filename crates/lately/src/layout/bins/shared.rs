@@ -1,32 +1,32 @@
 //! Bins that many threads use.
 //!
-//! A writer claims both lines of its item, first the even one, by setting the claim bit of their headers. Then
-//! it reads the generation, looks for the item, and appends it to one of the lines: first the fingerprint, into
-//! a place that is not in the window, then the header, which ends the claim. If two threads check and insert
-//! the same item, the second one finds it. No thread waits for an even line while it holds any line, and only
-//! the holder of one even line waits for an odd one, so no two threads wait for each other.
+//! A writer claims the even line of its item, by setting the claim bit of its header, and only then looks for
+//! the item. So if two threads check and insert the same item, the second one finds it. A writer that has to
+//! write to the odd line claims that line too. It reads the generation after its claims, so no line that it
+//! writes is ahead of its generation. A thread that holds an odd line waits for nothing, and a thread that
+//! waits for an even line holds no line. So no two threads wait for each other.
 //!
-//! Queries do not wait. They read the header of a line first. A fingerprint that the header places in the
-//! window keeps its place until it leaves the window, so it is still there when the query reads it, unless the
-//! generation has moved. A query that finds nothing checks that, and if so looks again.
+//! A writer appends a fingerprint at a place that is not in the window, or moves fingerprints of the window.
+//! It stores the header last, which ends the claim. So a reader that has found nothing checks that the headers
+//! have not changed and are not claimed, and that the generation has not moved; otherwise it reads again.
+//! A header never returns to an earlier value in the same generation: its newest generation only grows.
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
-use core::hint::select_unpredictable;
-
-use super::line::{Generation, HEADER, LINE_WORDS, Line, LineFormat, LineMut, Queue};
+use super::kernel::{BinKernel, HEADER, LINE_WORDS, Line};
+use super::line::{Generation, LineFormat, LineMut};
 use super::spare::{Spare, SpareWords, SpareWordsMut};
-use super::{Bins, ItemLine, Table, has_candidates, lines_to_visit, pair_of};
-use crate::layout::claims::{CLAIM, SharedRow, claim, load, try_claim};
+use super::{Bins, ItemLine, Step, Table, lines_to_visit, pair_of};
+use crate::layout::claims::{CLAIM, ClaimKernel, SharedRow, claim, try_claim};
 use crate::layout::instructions::Portable;
-use crate::layout::kernel::Kernel;
 use crate::layout::view::View;
 use crate::layout::words::atomic::AtomicWords;
 use crate::layout::{Located, SharedUpdate};
 use crate::ring::{Age, Ring};
-use crate::sync::{AtomicU64, Ordering, fence};
+use crate::sync::{AtomicU64, Ordering, fence, wait_for};
 
 type SharedLine = SharedRow<LINE_WORDS>;
 type SharedPair<'a> = [&'a SharedLine; 2];
+type SharedItem<'a> = Located<SharedPair<'a>>;
 
 pub(crate) struct SharedBins<const LANE: u32> {
     format: LineFormat<LANE>,
@@ -60,22 +60,13 @@ struct ClaimedLine<'a>(&'a SharedLine);
 impl LineMut for ClaimedLine<'_> {
     #[inline(always)]
     fn word(&self, index: usize) -> u64 {
-        let word = self.0[index].load(Ordering::Relaxed);
-        if index == HEADER { word & !CLAIM } else { word }
+        self.0[index].load(Ordering::Relaxed)
     }
 
     #[inline(always)]
     fn set_word(&mut self, index: usize, word: u64) {
         let order = if index == HEADER { Ordering::Release } else { Ordering::Relaxed };
         self.0[index].store(word, order);
-    }
-}
-
-impl ClaimedLine<'_> {
-    /// Ends the claim without a change.
-    #[inline(always)]
-    fn release(mut self) {
-        self.set_word(HEADER, self.word(HEADER));
     }
 }
 
@@ -96,6 +87,55 @@ impl SpareWordsMut for &[AtomicU64] {
     }
 }
 
+/// A line as it was read. The words include a header that may be newer than the one that was read first.
+#[derive(Clone, Copy)]
+struct ReadLine {
+    words: Line,
+    header: u64,
+}
+
+impl ReadLine {
+    /// Reads a line, its header first.
+    #[inline(always)]
+    fn new<K: BinKernel + ClaimKernel>(kernel: K, line: &SharedLine) -> Self {
+        let header = line[HEADER].load(Ordering::Acquire);
+        Self { words: kernel.load(line, header), header }
+    }
+
+    /// Reads a line that this thread has just claimed. The claim found this header.
+    #[inline(always)]
+    fn just_claimed<K: BinKernel + ClaimKernel>(kernel: K, line: &SharedLine, header: u64) -> Self {
+        Self { words: kernel.load_just_claimed(line, header), header }
+    }
+
+    /// Reads a line that this thread has claimed some time ago.
+    #[inline(always)]
+    fn claimed<K: BinKernel + ClaimKernel>(kernel: K, line: &SharedLine) -> Self {
+        let header = line[HEADER].load(Ordering::Relaxed);
+        Self { words: kernel.load(line, header), header: header & !CLAIM }
+    }
+
+    /// Reads a line while no other thread writes to it.
+    #[inline(always)]
+    fn settled<K: BinKernel + ClaimKernel>(kernel: K, line: &SharedLine) -> Self {
+        let read = Self::new(kernel, line);
+        if read.is_settled(line) { read } else { Self::wait_for_settled(line) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wait_for_settled(line: &SharedLine) -> Self {
+        wait_for(|| Some(Self::new(Portable, line)).filter(|read| read.is_settled(line)))
+    }
+
+    /// Returns true if no other thread has written to the line while it was read.
+    #[inline(always)]
+    fn is_settled(&self, line: &SharedLine) -> bool {
+        fence(Ordering::Acquire);
+        self.header & CLAIM == 0 && line[HEADER].load(Ordering::Relaxed) == self.header
+    }
+}
+
 impl<'a, const LANE: u32> SharedBinsRef<'a, LANE> {
     #[inline(always)]
     fn table(&self, ring: &Ring) -> Table<LANE> {
@@ -106,108 +146,152 @@ impl<'a, const LANE: u32> SharedBinsRef<'a, LANE> {
         Spare::new(self.spare, self.spare.len(), self.format.shape())
     }
 
-    /// Reads the lines of an item, their headers first.
     #[inline(always)]
-    fn read<K: Kernel>(kernel: K, item: Located<SharedPair<'a>>) -> [(Line, u64); 2] {
-        let [even, odd] = item.place;
-        [Self::read_line(kernel, even), Self::read_line(kernel, odd)]
-    }
-
-    #[inline(always)]
-    fn read_line<K: Kernel>(kernel: K, line: &SharedLine) -> (Line, u64) {
-        let header = line[HEADER].load(Ordering::Acquire);
-        (kernel.load(line, header), header & !CLAIM)
-    }
-
-    #[inline(always)]
-    fn lines_of<'l, K: Kernel>(
+    fn lines_of<'l, K: BinKernel>(
         kernel: K,
-        [even, odd]: &'l [(Line, u64); 2],
+        [even, odd]: &'l [ReadLine; 2],
         table: &Table<LANE>,
         fingerprint: u64,
     ) -> [ItemLine<'l>; 2] {
-        [table.line(kernel, &even.0, even.1, fingerprint), table.line(kernel, &odd.0, odd.1, fingerprint)]
+        [
+            table.line(kernel, &even.words, even.header & !CLAIM, fingerprint),
+            table.line(kernel, &odd.words, odd.header & !CLAIM, fingerprint),
+        ]
     }
 
-    /// Returns true if the item was spilled and is in the window.
+    /// Returns true if the item, whose even line has this header, is in the spare.
     #[inline(always)]
-    fn is_spilled(&self, item: Located<SharedPair<'a>>, ring: &Ring) -> bool {
-        LineFormat::<LANE>::has_spilled(item.place[0][HEADER].load(Ordering::Acquire))
-            && self.spare().age_of(item.hash, &Generation::new(ring)).is_some()
+    fn is_spilled(&self, item: u64, header: u64, ring: &Ring) -> bool {
+        LineFormat::<LANE>::has_spilled(header) && self.spare().age_of(item, &Generation::new(ring)).is_some()
     }
 
-    /// Claims the lines of an item.
+    /// Claims the even lines of the items in order, up to the first line that another thread or an earlier
+    /// item holds. Returns the items whose even lines are claimed, and the others; compare `rows::shared`.
     #[inline(always)]
-    fn claim(item: Located<SharedPair<'a>>) {
-        item.place.iter().for_each(|line| _ = claim(line));
-    }
-
-    #[inline(always)]
-    fn try_claim(item: Located<SharedPair<'a>>) -> bool {
-        let [even, odd] = item.place;
-        if try_claim(even).is_none() {
-            return false;
-        }
-        let has_both = try_claim(odd).is_some();
-        if !has_both {
-            ClaimedLine(even).release();
-        }
-        has_both
-    }
-
-    /// Claims the lines of the items in order, up to the first line that another thread or an earlier item
-    /// holds. Returns the items whose lines are claimed, and the others; compare `rows::shared`.
-    #[inline(always)]
-    fn claim_next<'i>(
-        items: &'i [Located<SharedPair<'a>>],
-    ) -> Option<(&'i [Located<SharedPair<'a>>], &'i [Located<SharedPair<'a>>])> {
+    fn claim_next<'i>(items: &'i [SharedItem<'a>]) -> Option<(&'i [SharedItem<'a>], &'i [SharedItem<'a>])> {
         let (first, others) = items.split_first()?;
-        Self::claim(*first);
-        let claimed = 1 + others.iter().take_while(|item| Self::try_claim(**item)).count();
+        claim(first.place[0]);
+        let claimed = 1 + others.iter().take_while(|item| try_claim(item.place[0]).is_some()).count();
         Some(items.split_at(claimed))
     }
 
-    /// Checks and inserts an item whose lines are claimed, in the current generation, and ends the claims.
+    /// Claims the even line of an item, and checks and inserts it.
     #[inline(always)]
-    fn write<K: Kernel>(&self, kernel: K, item: Located<SharedPair<'a>>, ring: &Ring) -> bool {
-        let table = self.table(ring);
-        let fingerprint = table.fingerprint(item.hash);
-        let words = Self::read(kernel, item);
-        let lines = Self::lines_of(kernel, &words, &table, fingerprint);
-        let [even, odd] = [table.queue(kernel, lines[0]), table.queue(kernel, lines[1])];
-        let mut seen = false;
-        if has_candidates(lines) {
-            let found = table.find(kernel, lines, fingerprint);
-            seen = found[0].matching | found[1].matching != 0;
-            if seen && table.is_newest(found) {
-                ClaimedLine(item.place[0]).release();
-                ClaimedLine(item.place[1]).release();
-                return true;
-            }
-        }
-        seen = seen || self.is_spilled(item, ring);
-        // A thread that sees any of the words also sees the generation in which it was written.
-        fence(Ordering::Release);
-        let is_even = even.live <= odd.live;
-        let line = select_unpredictable(is_even, item.place[0], item.place[1]);
-        let other = select_unpredictable(is_even, item.place[1], item.place[0]);
-        let queue = even.or(odd, is_even);
-        if table.format.is_full(queue) {
-            self.spill(item, even, ring);
-            ClaimedLine(item.place[1]).release();
-            return seen;
-        }
-        table.format.append(ClaimedLine(line), queue, fingerprint, &table.now);
-        ClaimedLine(other).release();
-        seen
+    fn write_one<K: BinKernel + ClaimKernel>(
+        &self,
+        kernel: K,
+        item: SharedItem<'a>,
+        view: &mut View<'_>,
+    ) -> bool {
+        let header = claim(item.place[0]);
+        self.write(kernel, item, ReadLine::just_claimed(kernel, item.place[0], header), view)
     }
 
-    #[cold]
-    #[inline(never)]
-    fn spill(&self, item: Located<SharedPair<'a>>, even: Queue, ring: &Ring) {
-        let table = self.table(ring);
-        self.spare().insert(item.hash, &table.now);
-        ClaimedLine(item.place[0]).set_word(HEADER, table.format.spilled(even, &table.now));
+    /// Checks and inserts an item some time after its even line was claimed, and ends the claim.
+    #[inline(always)]
+    fn write_claimed<K: BinKernel + ClaimKernel>(
+        &self,
+        kernel: K,
+        item: SharedItem<'a>,
+        view: &mut View<'_>,
+    ) -> bool {
+        self.write(kernel, item, ReadLine::claimed(kernel, item.place[0]), view)
+    }
+
+    /// Checks and inserts an item whose even line is claimed, and ends the claim.
+    #[inline(always)]
+    fn write<K: BinKernel + ClaimKernel>(
+        &self,
+        kernel: K,
+        item: SharedItem<'a>,
+        even: ReadLine,
+        view: &mut View<'_>,
+    ) -> bool {
+        let mut holds_odd = false;
+        let mut odd = ReadLine::settled(kernel, item.place[1]);
+        loop {
+            // Others may have written to the odd line in a later generation than that of the view.
+            if !view.is_current() && !holds_odd {
+                odd = ReadLine::settled(kernel, item.place[1]);
+                continue;
+            }
+            let table = self.table(&view.ring);
+            let fingerprint = table.fingerprint(item.hash);
+            let read = [even, odd];
+            let lines = Self::lines_of(kernel, &read, &table, fingerprint);
+            let step = table.step(kernel, lines, fingerprint);
+            if step.writes_odd_line() && !holds_odd {
+                let header = claim(item.place[1]);
+                holds_odd = true;
+                if header != odd.header || !view.is_current() {
+                    odd = ReadLine::just_claimed(kernel, item.place[1], header);
+                    continue;
+                }
+            }
+            return self.perform(kernel, item, read, step, holds_odd, view);
+        }
+    }
+
+    /// Makes a step with claimed lines, and ends the claims.
+    #[inline(always)]
+    fn perform<K: BinKernel + ClaimKernel>(
+        &self,
+        kernel: K,
+        item: SharedItem<'a>,
+        read: [ReadLine; 2],
+        step: Step,
+        holds_odd: bool,
+        view: &View<'_>,
+    ) -> bool {
+        let Table { format, now } = self.table(&view.ring);
+        let fingerprint = self.table(&view.ring).fingerprint(item.hash);
+        let release = |line: usize| item.place[line][HEADER].store(read[line].header, Ordering::Release);
+        // A thread that sees any of the words written below also sees the claim before it, and the generation.
+        fence(Ordering::Release);
+        match step {
+            Step::Nothing => {
+                release(0);
+                if holds_odd {
+                    release(1);
+                }
+                true
+            }
+            Step::Renew { line, queue, younger } => {
+                if line == 1 {
+                    release(0);
+                } else if holds_odd {
+                    release(1);
+                }
+                let mut words = read[line].words;
+                format.renew(kernel, &mut words, queue, younger, fingerprint, &now);
+                kernel.store(item.place[line], &words);
+                true
+            }
+            Step::Append { line, queue } => {
+                let seen = self.is_spilled(item.hash, read[0].header, &view.ring);
+                if line == 1 {
+                    release(0);
+                } else if holds_odd {
+                    release(1);
+                }
+                format.append(ClaimedLine(item.place[line]), queue, fingerprint, &now);
+                seen
+            }
+            Step::Spill { even } => {
+                let seen = self.is_spilled(item.hash, read[0].header, &view.ring);
+                if holds_odd {
+                    release(1);
+                }
+                self.spare().insert(item.hash, &now);
+                item.place[0][HEADER].store(format.spilled(even, &now), Ordering::Release);
+                seen
+            }
+        }
+    }
+
+    /// The lines of an item, as they are while no other thread writes to them.
+    fn settled_lines(item: SharedItem<'a>) -> [ReadLine; 2] {
+        item.place.map(|line| ReadLine::settled(Portable, line))
     }
 }
 
@@ -215,77 +299,88 @@ impl<'a, const LANE: u32> SharedUpdate for SharedBinsRef<'a, LANE> {
     type Place = SharedPair<'a>;
 
     #[inline(always)]
-    fn locate(&self, hash: u64) -> Located<SharedPair<'a>> {
+    fn locate(&self, hash: u64) -> SharedItem<'a> {
         Located { hash, place: pair_of(hash, self.lines.len()).map(|line| &self.lines[line]) }
     }
 
     #[inline(always)]
-    fn prefetch<K: Kernel>(&self, kernel: K, item: Located<SharedPair<'a>>, _ring: &Ring) {
+    fn prefetch<K: BinKernel + ClaimKernel>(&self, kernel: K, item: SharedItem<'a>, _ring: &Ring) {
         item.place.iter().for_each(|line| kernel.prefetch(*line));
     }
 
     #[inline(always)]
-    fn prefetch_to_write<K: Kernel>(&self, kernel: K, item: Located<SharedPair<'a>>, _ring: &Ring) {
+    fn prefetch_to_write<K: BinKernel + ClaimKernel>(&self, kernel: K, item: SharedItem<'a>, _ring: &Ring) {
         item.place.iter().for_each(|line| kernel.prefetch_to_write(*line));
     }
 
     #[inline(always)]
-    fn contains<K: Kernel>(&self, kernel: K, item: Located<SharedPair<'a>>, view: &mut View<'_>) -> bool {
+    fn contains<K: BinKernel + ClaimKernel>(
+        &self,
+        kernel: K,
+        item: SharedItem<'a>,
+        view: &mut View<'_>,
+    ) -> bool {
         view.is_current();
+        let [even, odd] = item.place;
+        let mut read = [ReadLine::new(kernel, even), ReadLine::new(kernel, odd)];
         loop {
             let table = self.table(&view.ring);
             let fingerprint = table.fingerprint(item.hash);
-            let words = Self::read(kernel, item);
-            let lines = Self::lines_of(kernel, &words, &table, fingerprint);
-            if table.reports(kernel, lines, fingerprint) || self.is_spilled(item, &view.ring) {
+            let lines = Self::lines_of(kernel, &read, &table, fingerprint);
+            if table.reports(kernel, lines, fingerprint)
+                || self.is_spilled(item.hash, read[0].header, &view.ring)
+            {
                 return true;
             }
-            if view.is_current() {
+            if read[0].is_settled(even) && read[1].is_settled(odd) && view.is_current() {
                 return false;
             }
+            read = [ReadLine::settled(kernel, even), ReadLine::settled(kernel, odd)];
+            view.is_current();
         }
     }
 
     #[inline(always)]
-    fn insert<K: Kernel>(&self, kernel: K, item: Located<SharedPair<'a>>, view: &mut View<'_>) {
-        self.check_and_insert(kernel, item, view);
+    fn insert<K: BinKernel + ClaimKernel>(&self, kernel: K, item: SharedItem<'a>, view: &mut View<'_>) {
+        self.write_one(kernel, item, view);
     }
 
     #[inline(always)]
-    fn check_and_insert<K: Kernel>(
+    fn check_and_insert<K: BinKernel + ClaimKernel>(
         &self,
         kernel: K,
-        item: Located<SharedPair<'a>>,
+        item: SharedItem<'a>,
         view: &mut View<'_>,
     ) -> bool {
-        Self::claim(item);
-        view.is_current();
-        self.write(kernel, item, &view.ring)
+        self.write_one(kernel, item, view)
     }
 
     #[inline(always)]
-    fn insert_all<K: Kernel>(&self, kernel: K, items: &[Located<Self::Place>], view: &mut View<'_>) {
+    fn insert_all<K: BinKernel + ClaimKernel>(
+        &self,
+        kernel: K,
+        items: &[SharedItem<'a>],
+        view: &mut View<'_>,
+    ) {
         let mut rest = items;
         while let Some((claimed, after)) = Self::claim_next(rest) {
-            view.is_current();
-            claimed.iter().for_each(|item| _ = self.write(kernel, *item, &view.ring));
+            claimed.iter().for_each(|item| _ = self.write_claimed(kernel, *item, view));
             rest = after;
         }
     }
 
     #[inline(always)]
-    fn check_and_insert_all<K: Kernel>(
+    fn check_and_insert_all<K: BinKernel + ClaimKernel>(
         &self,
         kernel: K,
-        items: &[Located<Self::Place>],
+        items: &[SharedItem<'a>],
         view: &mut View<'_>,
         seen: &mut [bool],
     ) {
         let (mut rest, mut seen) = (items, &mut seen[..items.len()]);
         while let Some((claimed, after)) = Self::claim_next(rest) {
-            view.is_current();
             for (item, seen) in claimed.iter().zip(&mut *seen) {
-                *seen = self.write(kernel, *item, &view.ring);
+                *seen = self.write_claimed(kernel, *item, view);
             }
             (rest, seen) = (after, &mut seen[claimed.len()..]);
         }
@@ -298,10 +393,10 @@ impl<'a, const LANE: u32> SharedUpdate for SharedBinsRef<'a, LANE> {
     fn newest_run(&self, item: u64, ring: &Ring, shifts: u32) -> Option<(Age, Age)> {
         let (item, table) = (self.locate(item), self.table(ring));
         let fingerprint = table.fingerprint(item.hash);
-        let words = Self::read(Portable, item);
-        let found = table.find(Portable, Self::lines_of(Portable, &words, &table, fingerprint), fingerprint);
-        let in_lines = table.youngest(Portable, found);
-        let has_spilled = LineFormat::<LANE>::has_spilled(item.place[0][HEADER].load(Ordering::Acquire));
+        let read = Self::settled_lines(item);
+        let lines = Self::lines_of(Portable, &read, &table, fingerprint);
+        let in_lines = table.age(Portable, table.find(Portable, lines, fingerprint));
+        let has_spilled = LineFormat::<LANE>::has_spilled(read[0].header);
         let in_spare = has_spilled.then(|| self.spare().age_of(item.hash, &table.now)).flatten();
         let age = Age(in_lines.into_iter().chain(in_spare).min()? + shifts);
         (age.0 <= ring.window_generations()).then_some((age, age))
@@ -315,18 +410,17 @@ impl<'a, const LANE: u32> SharedUpdate for SharedBinsRef<'a, LANE> {
             let line = &self.lines[place];
             let header = claim(line);
             view.is_current();
-            let table = self.table(&view.ring);
-            let queue = table.format.queue(Portable, header, &table.now);
-            ClaimedLine(line).set_word(HEADER, table.format.refreshed(queue, &table.now));
+            let Table { format, now } = self.table(&view.ring);
+            let queue = format.queue(Portable, header, &now);
+            line[HEADER].store(format.refreshed(queue, &now), Ordering::Release);
         }
         self.spare().visit(&Generation::new(&view.ring));
     }
 
-    /// Reads the header first, like a query.
     fn copy_to(&self, words: &mut [u64]) {
         let (lines, spare) = words.split_at_mut(self.lines.len() * LINE_WORDS);
         for (line, copy) in self.lines.iter().zip(lines.as_chunks_mut::<LINE_WORDS>().0) {
-            *copy = load(line, line[HEADER].load(Ordering::Acquire) & !CLAIM);
+            *copy = ReadLine::settled(Portable, line).words;
         }
         spare.iter_mut().zip(self.spare).for_each(|(copy, word)| *copy = word.load(Ordering::Acquire));
     }

@@ -89,7 +89,7 @@ impl<W: SpareWords> Spare<W> {
     /// Returns true if a filter can have written this word.
     pub(super) fn is_valid(&self, word: usize, now: &Generation) -> bool {
         let first = word as u64 * CELLS_PER_WORD;
-        let oldest = u64::from(self.generations) + SHIFTS_PER_ROUND + 1;
+        let oldest = now.number().min(u64::from(self.generations) + SHIFTS_PER_ROUND + 1);
         let age = |cell: u64| age_in(self.words.word(word), cell, now);
         (first..first + CELLS_PER_WORD).all(|cell| age(cell).is_none_or(|age| u64::from(age) <= oldest))
     }

@@ -7,8 +7,7 @@ use core::arch::x86_64::{
     _mm_set1_epi8, _mm_set1_epi16,
 };
 
-use super::kernel::BinKernel;
-use super::line::Line;
+use super::kernel::{BinKernel, Line};
 use super::portable::nth_one;
 use crate::layout::instructions::Sse2;
 

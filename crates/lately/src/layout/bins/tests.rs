@@ -63,17 +63,22 @@ impl<const LANE: u32> Work for Follow<LANE> {
             let matches = plain.0.iter().filter(|(other, _)| *other == fingerprint);
             let ages: Vec<u64> = matches.map(|(_, generation)| ring.generation() - generation).collect();
             assert_eq!(matching.count_ones() as usize, ages.len());
-            assert_eq!(format.youngest(kernel, matching, queue).map(u64::from), ages.iter().copied().min());
-            assert_eq!(
-                format.of_newest_generation(matching, queue).count_ones() as usize,
-                ages.iter().filter(|&&age| age == 0).count()
-            );
+            let younger = (matching != 0).then(|| format.younger(matching));
+            let age = younger.map(|younger| format.age(kernel, queue, younger));
+            assert_eq!(age.map(u64::from), ages.iter().copied().min());
+            let of_newest = plain.0.iter().filter(|(_, generation)| *generation == ring.generation());
+            assert_eq!(format.newest(queue) as usize, of_newest.count());
             for age in [0, 1, l / 2, l] {
                 let of_age = plain.0.iter().filter(|(_, generation)| ring.generation() - generation == age);
                 assert_eq!(format.count_of_age(kernel, queue, age as u32) as usize, of_age.count());
             }
             if random.below(8) == 0 {
                 line[HEADER] = format.refreshed(queue, &now);
+            } else if let Some(younger) = younger.filter(|_| random.below(2) == 0) {
+                format.renew(kernel, &mut line, queue, younger, fingerprint, &now);
+                let index = plain.0.len() - 1 - younger as usize;
+                assert_eq!(plain.0.remove(index).map(|(renewed, _)| renewed), Some(fingerprint));
+                plain.0.push_back((fingerprint, ring.generation()));
             } else if !format.is_full(queue) {
                 format.append(&mut line, queue, fingerprint, &now);
                 plain.0.push_back((fingerprint, ring.generation()));

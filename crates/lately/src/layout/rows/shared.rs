@@ -20,7 +20,7 @@ use super::kernel::RowKernel;
 use super::part_ages::{Generation, PartAges, Stamp};
 use super::portable;
 use super::{refresh, row_of, rows_to_visit};
-use crate::layout::claims::{CLAIM, SharedRow, claim, load, store, try_claim};
+use crate::layout::claims::{CLAIM, ClaimKernel, SharedRow, claim, load, store, try_claim};
 use crate::layout::view::View;
 use crate::layout::words::atomic::AtomicWords;
 use crate::layout::{Located, SharedUpdate};
@@ -79,7 +79,12 @@ impl<'a, const WORDS: usize> SharedRowsRef<'a, WORDS> {
     }
 
     #[inline(always)]
-    fn write<K: RowKernel>(&self, kernel: K, item: RowItem<'a, WORDS>, view: &mut View<'_>) -> bool {
+    fn write<K: RowKernel + ClaimKernel>(
+        &self,
+        kernel: K,
+        item: RowItem<'a, WORDS>,
+        view: &mut View<'_>,
+    ) -> bool {
         let last = claim(item.place);
         let generation = kernel.load_generation(self.generation_now(view));
         ClaimedRow::just_claimed(kernel, item.place, last).check_and_insert(kernel, item.hash, &generation)
@@ -119,20 +124,20 @@ struct ClaimedRow<'a, const WORDS: usize> {
 impl<'a, const WORDS: usize> ClaimedRow<'a, WORDS> {
     /// For use right after the claim, which found this last word.
     #[inline(always)]
-    fn just_claimed<K: RowKernel>(kernel: K, row: &'a SharedRow<WORDS>, last: u64) -> Self {
+    fn just_claimed<K: RowKernel + ClaimKernel>(kernel: K, row: &'a SharedRow<WORDS>, last: u64) -> Self {
         Self { row, words: kernel.load_just_claimed(row, last), last }
     }
 
     /// For use some time after the claim.
     #[inline(always)]
-    fn claimed<K: RowKernel>(kernel: K, row: &'a SharedRow<WORDS>) -> Self {
+    fn claimed<K: RowKernel + ClaimKernel>(kernel: K, row: &'a SharedRow<WORDS>) -> Self {
         let last = row[WORDS - 1].load(Ordering::Relaxed);
         Self { row, words: kernel.load(row, last), last }
     }
 
     /// Inserts an item and releases the row, which was already claimed when `generation` was read.
     #[inline(always)]
-    fn check_and_insert<K: RowKernel>(
+    fn check_and_insert<K: RowKernel + ClaimKernel>(
         mut self,
         kernel: K,
         item: u64,
@@ -153,17 +158,27 @@ impl<'a, const WORDS: usize> SharedUpdate for SharedRowsRef<'a, WORDS> {
     }
 
     #[inline(always)]
-    fn prefetch<K: RowKernel>(&self, kernel: K, item: RowItem<'a, WORDS>, _ring: &Ring) {
+    fn prefetch<K: RowKernel + ClaimKernel>(&self, kernel: K, item: RowItem<'a, WORDS>, _ring: &Ring) {
         kernel.prefetch(item.place);
     }
 
     #[inline(always)]
-    fn prefetch_to_write<K: RowKernel>(&self, kernel: K, item: RowItem<'a, WORDS>, _ring: &Ring) {
+    fn prefetch_to_write<K: RowKernel + ClaimKernel>(
+        &self,
+        kernel: K,
+        item: RowItem<'a, WORDS>,
+        _ring: &Ring,
+    ) {
         kernel.prefetch_to_write(item.place);
     }
 
     #[inline(always)]
-    fn contains<K: RowKernel>(&self, kernel: K, item: RowItem<'a, WORDS>, view: &mut View<'_>) -> bool {
+    fn contains<K: RowKernel + ClaimKernel>(
+        &self,
+        kernel: K,
+        item: RowItem<'a, WORDS>,
+        view: &mut View<'_>,
+    ) -> bool {
         view.is_current();
         loop {
             let last = item.place[WORDS - 1].load(Ordering::Acquire);
@@ -178,12 +193,12 @@ impl<'a, const WORDS: usize> SharedUpdate for SharedRowsRef<'a, WORDS> {
     }
 
     #[inline(always)]
-    fn insert<K: RowKernel>(&self, kernel: K, item: RowItem<'a, WORDS>, view: &mut View<'_>) {
+    fn insert<K: RowKernel + ClaimKernel>(&self, kernel: K, item: RowItem<'a, WORDS>, view: &mut View<'_>) {
         self.write(kernel, item, view);
     }
 
     #[inline(always)]
-    fn check_and_insert<K: RowKernel>(
+    fn check_and_insert<K: RowKernel + ClaimKernel>(
         &self,
         kernel: K,
         item: RowItem<'a, WORDS>,
@@ -193,7 +208,12 @@ impl<'a, const WORDS: usize> SharedUpdate for SharedRowsRef<'a, WORDS> {
     }
 
     #[inline(always)]
-    fn insert_all<K: RowKernel>(&self, kernel: K, items: &[Located<Self::Place>], view: &mut View<'_>) {
+    fn insert_all<K: RowKernel + ClaimKernel>(
+        &self,
+        kernel: K,
+        items: &[Located<Self::Place>],
+        view: &mut View<'_>,
+    ) {
         let mut rest = items;
         while let Some((claimed, after, generation)) = self.claim_next(kernel, rest, view) {
             for item in claimed {
@@ -204,7 +224,7 @@ impl<'a, const WORDS: usize> SharedUpdate for SharedRowsRef<'a, WORDS> {
     }
 
     #[inline(always)]
-    fn check_and_insert_all<K: RowKernel>(
+    fn check_and_insert_all<K: RowKernel + ClaimKernel>(
         &self,
         kernel: K,
         items: &[Located<Self::Place>],

@@ -1,4 +1,4 @@
-//! A row or a line that threads share: claiming, reading and writing it; see `rows::shared`.
+//! A row or a line that threads share: claiming it, and reading and writing it word by word.
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
 use crate::sync::{AtomicU64, Ordering, fence, wait_for};
