@@ -47,6 +47,8 @@ pub(crate) enum Full {
 pub(crate) struct Ageing {
     pub(crate) window: Window,
     pub(crate) items_per_generation: u64,
+    /// How many generations, the newest and those before it, share their room.
+    sharing: u32,
     pub(crate) inserts: u64,
     /// The number of inserts at which the newest generation is full; `u64::MAX` once it is overloaded.
     full_at: u64,
@@ -59,12 +61,23 @@ pub(crate) struct Ageing {
 }
 
 impl Ageing {
-    pub(crate) fn new(window: Window, items_per_generation: u64, ring: &Ring) -> Self {
+    /// `pools_generations`: whether the rate depends only on the items of all generations together.
+    pub(crate) fn new(
+        window: Window,
+        items_per_generation: u64,
+        ring: &Ring,
+        pools_generations: bool,
+    ) -> Self {
+        // To keep its rate, an overloaded window drops the oldest generation. So no generation may be so
+        // large that nothing is left without it.
+        let keeps_span = matches!(window, Window::Time { overload: Overload::KeepWindow, .. });
+        let sharing = if keeps_span && pools_generations { ring.segments() } else { 1 };
         Self {
             window,
             items_per_generation,
+            sharing,
             inserts: 0,
-            full_at: items_per_generation,
+            full_at: items_per_generation.saturating_mul(sharing.into()),
             starts: vec![GenerationStart::default(); ring.segments() as usize].into_boxed_slice(),
             latest_ms: None,
             backward_steps: 0,
@@ -75,7 +88,7 @@ impl Ageing {
     /// Resets to the state of a new filter, without allocating.
     pub(crate) fn clear(&mut self) {
         self.inserts = 0;
-        self.full_at = self.items_per_generation;
+        self.full_at = self.shared_room();
         self.starts.fill(GenerationStart::default());
         self.latest_ms = None;
         self.backward_steps = 0;
@@ -125,7 +138,13 @@ impl Ageing {
     /// Records the start of the generation that the ring has just advanced to.
     pub(crate) fn start_generation(&mut self, ring: &Ring, millis: u64) {
         self.starts[ring.position_of(Age(0)).index()] = GenerationStart { inserts: self.inserts, millis };
-        self.full_at = self.inserts.saturating_add(self.items_per_generation);
+        self.derive_full_at(ring);
+        self.overloaded_generations += u64::from(self.full_at == u64::MAX);
+    }
+
+    /// The number of inserts for which the generations that share their room are made.
+    fn shared_room(&self) -> u64 {
+        self.items_per_generation.saturating_mul(self.sharing.into())
     }
 
     /// Moves the clock and returns the starts of the generations to enter, oldest first. Never returns more
@@ -234,10 +253,9 @@ impl Ageing {
         self.start_of(ring, Age(ring.window_generations()))
     }
 
-    /// Restores `full_at` after a snapshot was loaded; otherwise [`new`](Self::new) and
-    /// [`start_generation`](Self::start_generation) keep it up to date.
+    /// Computes `full_at` from where the generations started: after a shift, or after a snapshot was loaded.
     pub(crate) fn derive_full_at(&mut self, ring: &Ring) {
-        let full_at = self.start_of(ring, Age(0)).inserts.saturating_add(self.items_per_generation);
+        let full_at = self.start_of(ring, Age(self.sharing - 1)).inserts.saturating_add(self.shared_room());
         self.full_at = if self.inserts > full_at { u64::MAX } else { full_at };
     }
 }

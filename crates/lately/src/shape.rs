@@ -164,6 +164,12 @@ impl Shape {
         k >= 1 && l >= 1 && u64::from(k) + u64::from(l) <= u64::from(MAX_SEGMENTS)
     }
 
+    /// Returns true if the rate depends only on how many items all generations have together. Otherwise each
+    /// generation has room for its own share only.
+    pub(crate) fn pools_generations(&self) -> bool {
+        matches!(self.segment, Segment::Bins { .. })
+    }
+
     /// Returns true if filters can have this shape.
     pub(crate) fn is_possible(&self) -> bool {
         self.has_possible_ages() && self.segment.is_possible() && self.fits_line()
@@ -186,7 +192,7 @@ impl Shape {
 pub(crate) const FINGERPRINT_BITS: core::ops::RangeInclusive<u32> = 8..=48;
 
 /// The most generations that the header of a line has room for.
-pub(crate) const MAX_BIN_GENERATIONS: u32 = 44;
+pub(crate) const MAX_BIN_GENERATIONS: u32 = 42;
 
 /// How a line of Bins is divided: into fingerprints, and a header of at most one word. The header has a mark
 /// for each fingerprint and for each end of a generation, and some fixed fields; see `layout::bins`.
@@ -222,11 +228,6 @@ impl BinShape {
         if self.fingerprint_bits < 16 { 8 } else { 16 }
     }
 
-    /// The bits that number the places of a line.
-    pub(crate) fn place_bits(&self) -> u32 {
-        u32::BITS - (self.entries - 1).leading_zeros()
-    }
-
     /// The number of cells that an item has in the spare. With half of the cells in the window, the spare's rate
     /// is about half that of a line.
     pub(crate) fn spare_probes(&self) -> u32 {
@@ -241,8 +242,13 @@ impl BinShape {
     pub(crate) fn header_bits(&self) -> u32 {
         self.entries
             .saturating_add(self.window_generations)
-            .saturating_add(self.place_bits() + Self::FIXED_BITS)
+            .saturating_add(place_bits(self.lane_bits()) + Self::FIXED_BITS)
     }
+}
+
+/// The bits that number the places of a line: it has fewer than 32 lanes of 16 bits, or fewer than 64 of 8.
+pub(crate) const fn place_bits(lane_bits: u32) -> u32 {
+    if lane_bits == 16 { 5 } else { 6 }
 }
 
 /// The most parts, and so the most segments, of a row of any size: a 64-bit word has a bit for each.

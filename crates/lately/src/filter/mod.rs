@@ -92,7 +92,7 @@ impl Filter {
         let refused = ConfigError::Allocation { bytes: memory_bytes };
         let ring = Ring::new(shape.required_matches, shape.window_generations);
         let memory = Memory::allocate(&shape, cells, &ring).ok_or(refused)?;
-        let ageing = Ageing::new(window, items_per_generation, &ring);
+        let ageing = Ageing::new(window, items_per_generation, &ring, shape.pools_generations());
         Ok(Self { dimensions, hash_function, ring, ageing, memory, kernel: AnyKernel::fastest() })
     }
 

@@ -223,7 +223,7 @@ impl Plan {
         let Self { window, shape, items_per_generation, cells, memory_bytes, .. } = *self;
         let dimensions = Dimensions { window, shape, items_per_generation, cells, memory_bytes };
         let ring = Ring::new(shape.required_matches, shape.window_generations);
-        let ageing = Ageing::new(window, items_per_generation, &ring);
+        let ageing = Ageing::new(window, items_per_generation, &ring, shape.pools_generations());
         with_checksum(head(&dimensions, hash_function, &ring, &ageing))
     }
 }

@@ -63,6 +63,11 @@ pub(crate) trait InstructionSet: Copy {
     fn prefetch_to_write<T>(self, target: &T) {
         self.prefetch(target);
     }
+    /// Calls work that is compiled for these instructions, in a function of its own.
+    #[inline(never)]
+    fn outlined<T>(self, work: impl FnOnce() -> T) -> T {
+        work()
+    }
 }
 
 /// What every machine has.
@@ -126,6 +131,17 @@ mod x86 {
         fn prefetch<T>(self, target: &T) {
             Sse2.prefetch(target);
         }
+
+        #[inline(always)]
+        fn outlined<T>(self, work: impl FnOnce() -> T) -> T {
+            #[inline(never)]
+            #[target_feature(enable = "avx2,bmi1,bmi2")]
+            fn compiled<T>(work: impl FnOnce() -> T) -> T {
+                work()
+            }
+            // SAFETY: `self` is proof that the machine has these instructions.
+            unsafe { compiled(work) }
+        }
     }
 
     /// AVX-512 with instructions for 16-bit numbers. VBMI itself is not used; it is required because the
@@ -149,6 +165,17 @@ mod x86 {
         #[inline(always)]
         fn prefetch<T>(self, target: &T) {
             self.0.prefetch(target);
+        }
+
+        #[inline(always)]
+        fn outlined<T>(self, work: impl FnOnce() -> T) -> T {
+            #[inline(never)]
+            #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
+            fn compiled<T>(work: impl FnOnce() -> T) -> T {
+                work()
+            }
+            // SAFETY: `self` is proof that the machine has these instructions.
+            unsafe { compiled(work) }
         }
 
         /// Fetches the lines for exclusive use by this core; otherwise a claim would have to request that

@@ -107,7 +107,7 @@ pub fn shapes() -> Vec<Shape> {
         segment: Segment::Slices { parts },
     });
     let blocks = blocks.map(|(k, l, block_bits, bits)| Shape::blocks(k, l, block_bits, bits));
-    let bins = [(1, 8), (3, 11), (13, 13), (20, 16), (16, 19), (28, 25), (44, 48)];
+    let bins = [(1, 8), (3, 11), (13, 13), (20, 16), (16, 19), (28, 25), (42, 48)];
     let bins = bins.map(|(l, fingerprint_bits)| Shape {
         required_matches: 1,
         window_generations: l,

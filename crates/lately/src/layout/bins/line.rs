@@ -14,9 +14,9 @@
 
 use core::hint::select_unpredictable;
 
-use super::kernel::{BinKernel, HEADER, Line};
+use super::kernel::{BinKernel, HEADER, LINE_WORDS, Line};
 use crate::ring::Ring;
-use crate::shape::BinShape;
+use crate::shape::{BinShape, place_bits};
 
 /// Set while a thread writes to the line; only in shared filters.
 pub(super) const CLAIM: u64 = 1 << 63;
@@ -96,9 +96,9 @@ pub(super) struct LineFormat<const LANE: u32> {
     /// The bits of a fingerprint that are not in its lane.
     rest_bits: u32,
     marks_at: u32,
-    place_at: u32,
     marks_mask: u64,
     places_mask: u64,
+    fingerprint_mask: u64,
 }
 
 /// What a line contains in the current generation.
@@ -109,8 +109,8 @@ pub(super) struct Queue {
     behind: u32,
     /// The number of fingerprints in the window.
     pub(super) live: u32,
-    /// The marks of the window end here.
-    end: u32,
+    /// The marks of these fingerprints.
+    marks: u64,
 }
 
 impl Queue {
@@ -122,7 +122,7 @@ impl Queue {
             header: select_unpredictable(is_this, self.header, other.header),
             behind: select_unpredictable(is_this, self.behind, other.behind),
             live: select_unpredictable(is_this, self.live, other.live),
-            end: select_unpredictable(is_this, self.end, other.end),
+            marks: select_unpredictable(is_this, self.marks, other.marks),
         }
     }
 }
@@ -134,18 +134,20 @@ fn low_bits(ones: u32) -> u64 {
 }
 
 impl<const LANE: u32> LineFormat<LANE> {
+    const PLACE_BITS: u32 = place_bits(LANE);
+    const PLACE_AT: u32 = SPILLS_AT - Self::PLACE_BITS;
+
     pub(super) fn new(shape: BinShape) -> Self {
         let BinShape { fingerprint_bits, entries, window_generations } = shape;
-        let place_at = SPILLS_AT - shape.place_bits();
         Self {
             shape,
             entries,
             generations: window_generations,
             rest_bits: fingerprint_bits - LANE,
-            marks_at: place_at - entries - window_generations,
-            place_at,
+            marks_at: Self::PLACE_AT - entries - window_generations,
             marks_mask: low_bits(entries + window_generations),
             places_mask: low_bits(entries),
+            fingerprint_mask: low_bits(fingerprint_bits),
         }
     }
 
@@ -158,26 +160,26 @@ impl<const LANE: u32> LineFormat<LANE> {
     }
 
     #[inline(always)]
+    pub(super) fn fingerprint_mask(&self) -> u64 {
+        self.fingerprint_mask
+    }
+
+    #[inline(always)]
     pub(super) fn queue<K: BinKernel>(&self, kernel: K, header: u64, now: &Generation) -> Queue {
         let behind = (now.stamp.wrapping_sub(header >> STAMP_AT) & STAMP_MASK) as u32;
         let Some(most_ends) = self.generations.checked_sub(behind) else {
-            return Queue { header, behind, live: 0, end: 0 };
+            return Queue { header, behind, live: 0, marks: 0 };
         };
+        let marks = header >> self.marks_at & self.marks_mask;
         // Below this mark there are as many ends of generations as the window can have.
-        let end = kernel.nth_zero(header >> self.marks_at & self.marks_mask, most_ends);
-        Queue { header, behind, live: end - most_ends, end }
-    }
-
-    /// The marks of the fingerprints in the window.
-    #[inline(always)]
-    fn marks(&self, queue: Queue) -> u64 {
-        queue.header >> self.marks_at & low_bits(queue.end)
+        let end = kernel.nth_zero(marks, most_ends);
+        Queue { header, behind, live: end - most_ends, marks: marks & low_bits(end) }
     }
 
     /// The next place to write to.
     #[inline(always)]
     fn next(&self, queue: Queue) -> u32 {
-        (queue.header << (64 - SPILLS_AT) >> (64 - SPILLS_AT) >> self.place_at) as u32
+        (queue.header >> Self::PLACE_AT & low_bits(Self::PLACE_BITS)) as u32
     }
 
     #[inline(always)]
@@ -196,27 +198,31 @@ impl<const LANE: u32> LineFormat<LANE> {
         kernel.equal_lanes::<LANE>(line, fingerprint) & self.places_mask
     }
 
-    /// Of the candidates, those that are in the window and have this fingerprint: a bit for each, in order of
-    /// arrival, the newest at bit E - 1.
+    /// Of the candidates, those that are in the window: a bit for each, in order of arrival, the newest at bit
+    /// E - 1. Their fingerprints are equal in the lane; see [`has_equal_rest`](Self::has_equal_rest).
     #[inline(always)]
-    pub(super) fn matching(&self, line: &Line, queue: Queue, candidates: u64, fingerprint: u64) -> u64 {
+    pub(super) fn in_window(&self, queue: Queue, candidates: u64) -> u64 {
         let next = self.next(queue);
         let in_order = candidates >> next | candidates << (self.entries - next);
-        let matching = in_order & (self.places_mask ^ low_bits(self.entries - queue.live));
-        if matching == 0 || self.rest_bits == 0 {
-            matching
-        } else {
-            self.with_equal_rest(line, next, matching, fingerprint)
-        }
+        in_order & (self.places_mask ^ low_bits(self.entries - queue.live))
     }
 
-    /// Not inlined: most queries need no rest, and keep their registers.
-    #[inline(never)]
-    fn with_equal_rest(&self, line: &Line, next: u32, matching: u64, fingerprint: u64) -> u64 {
-        let is_equal = |index: &u32| self.rest(line, (next + index) % self.entries) == fingerprint >> LANE;
-        ones(matching).filter(is_equal).fold(0, |equal, index| equal | 1 << index)
+    /// Returns true if fingerprints are longer than their lanes.
+    #[inline(always)]
+    pub(super) fn has_rests(&self) -> bool {
+        self.rest_bits > 0
     }
 
+    /// Returns true if the fingerprint with this number, in order of arrival, equals the given one in the bits
+    /// that are not in its lane.
+    #[inline(always)]
+    pub(super) fn has_equal_rest(&self, line: &Line, queue: Queue, number: u32, fingerprint: u64) -> bool {
+        let place = self.next(queue) + number;
+        let place = if place < self.entries { place } else { place - self.entries };
+        self.rest(line, place) == fingerprint >> LANE
+    }
+
+    #[inline(always)]
     fn rest(&self, line: &Line, place: u32) -> u64 {
         field(line, self.first_rest() + place * self.rest_bits, self.rest_bits)
     }
@@ -227,8 +233,7 @@ impl<const LANE: u32> LineFormat<LANE> {
         self.entries * LANE
     }
 
-    /// How many fingerprints are younger than the youngest of these, which [`matching`](Self::matching) has
-    /// returned; there must be one.
+    /// How many fingerprints are younger than the youngest of these, in order of arrival; there must be one.
     #[inline(always)]
     pub(super) fn younger(&self, matching: u64) -> u32 {
         matching.leading_zeros() + self.entries - u64::BITS
@@ -237,18 +242,18 @@ impl<const LANE: u32> LineFormat<LANE> {
     /// The number of fingerprints of the newest generation.
     #[inline(always)]
     pub(super) fn newest(&self, queue: Queue) -> u32 {
-        if queue.behind == 0 { self.marks(queue).trailing_ones() } else { 0 }
+        if queue.behind == 0 { queue.marks.trailing_ones() } else { 0 }
     }
 
     /// The age of the fingerprint that has so many younger ones.
     pub(super) fn age<K: BinKernel>(&self, kernel: K, queue: Queue, younger: u32) -> u32 {
-        queue.behind + kernel.nth_zero(!self.marks(queue), younger) - younger
+        queue.behind + kernel.nth_zero(!queue.marks, younger) - younger
     }
 
     /// The number of fingerprints of this age.
     pub(super) fn count_of_age<K: BinKernel>(&self, kernel: K, queue: Queue, age: u32) -> u32 {
         let Some(ends) = age.checked_sub(queue.behind) else { return 0 };
-        let marks = self.marks(queue);
+        let marks = queue.marks;
         let older_end = kernel.nth_zero(marks, ends);
         let younger_end = ends.checked_sub(1).map_or(0, |ends| kernel.nth_zero(marks, ends) + 1);
         older_end - younger_end
@@ -260,11 +265,12 @@ impl<const LANE: u32> LineFormat<LANE> {
         let place = self.next(queue);
         let last = self.put(&mut line, place, fingerprint, queue.header);
         let next = if place + 1 == self.entries { 0 } else { place + 1 };
-        let marks = self.marks(queue) << (queue.behind & 63) << 1 | 1;
+        let marks = queue.marks << (queue.behind & 63) << 1 | 1;
         line.set_word(HEADER, self.header(last, marks, next, queue.behind, now));
     }
 
     /// Makes a fingerprint that has so many younger ones the newest. They move down by one place each.
+    #[inline(always)]
     pub(super) fn renew<K: BinKernel>(
         &self,
         kernel: K,
@@ -276,14 +282,14 @@ impl<const LANE: u32> LineFormat<LANE> {
     ) {
         let next = self.next(queue);
         let newest = if next == 0 { self.entries - 1 } else { next - 1 };
-        let place = (newest + self.entries - younger) % self.entries;
+        let place = if younger <= newest { newest - younger } else { newest + self.entries - younger };
         self.close_gap(line, 0, LANE, place, newest);
         if self.rest_bits > 0 {
             self.close_gap(line, self.first_rest(), self.rest_bits, place, newest);
         }
         let last = line[HEADER];
         let last = self.put(&mut line, newest, fingerprint, last);
-        let marks = self.marks(queue);
+        let marks = queue.marks;
         let mark = kernel.nth_zero(!marks, younger);
         let others = marks & low_bits(mark) | marks >> mark >> 1 << mark;
         let marks = others << (queue.behind & 63) << 1 | 1;
@@ -291,23 +297,31 @@ impl<const LANE: u32> LineFormat<LANE> {
     }
 
     /// Moves the contents of the places after `gap` up to `newest` down by one, round the ring. Places have
-    /// `width` bits, the first one at bit `start`.
+    /// `width` bits, the first one at bit `start`. Does not branch: gaps are anywhere.
+    #[inline(always)]
     fn close_gap(&self, line: &mut Line, start: u32, width: u32, gap: u32, newest: u32) {
         let bit = |place: u32| start + place * width;
-        if gap <= newest {
-            return move_down(line, bit(gap), bit(newest), width);
+        let (first, end) = (field(line, start, width), bit(self.entries));
+        let is_wrapped = gap > newest;
+        // Round the ring, the places to change are all but those from `newest` to `gap`.
+        let (from, to) = (bit(gap.min(newest)), bit(gap.max(newest)));
+        let all = if is_wrapped { u64::MAX } else { 0 };
+        for word in (start / 64) as usize..(end as usize).div_ceil(64) {
+            let above = if word == HEADER { 0 } else { line[word + 1] << (64 - width) };
+            let moved = line[word] >> width | above;
+            let changed = bits_between(from, to, word) ^ (all & bits_between(start, end, word));
+            line[word] = line[word] & !changed | moved & changed;
         }
-        let last = self.entries - 1;
-        let first = field(line, start, width);
-        move_down(line, bit(gap), bit(last), width);
-        set_field(line, bit(last), width, first);
-        move_down(line, start, bit(newest), width);
+        let last = end - width;
+        let moved = select_unpredictable(is_wrapped, first, field(line, last, width));
+        set_field(line, last, width, moved);
     }
 
     /// Writes a fingerprint to a place. Returns the last word, which may contain a piece of it.
     #[inline(always)]
     fn put(&self, line: &mut impl LineMut, place: u32, fingerprint: u64, last: u64) -> u64 {
-        let (word, shift) = ((place * LANE / 64) as usize, place * LANE % 64);
+        // The remainder is that of the place itself; it spares a check.
+        let (word, shift) = ((place * LANE / 64) as usize % LINE_WORDS, place * LANE % 64);
         let lane = fingerprint & low_bits(LANE);
         line.set_word(word, line.word(word) & !(low_bits(LANE) << shift) | lane << shift);
         if self.rest_bits > 0 { self.put_rest(line, place, fingerprint >> LANE, last) } else { last }
@@ -342,14 +356,14 @@ impl<const LANE: u32> LineFormat<LANE> {
         }
         last & low_bits(self.marks_at)
             | marks << self.marks_at
-            | u64::from(next) << self.place_at
+            | u64::from(next) << Self::PLACE_AT
             | spills << SPILLS_AT
             | now.stamp << STAMP_AT
     }
 
     /// The last word of a line, brought up to date.
     pub(super) fn refreshed(&self, queue: Queue, now: &Generation) -> u64 {
-        let marks = self.marks(queue) << (queue.behind & 63);
+        let marks = queue.marks << (queue.behind & 63);
         self.header(queue.header, marks, self.next(queue), queue.behind, now)
     }
 
@@ -363,7 +377,7 @@ impl<const LANE: u32> LineFormat<LANE> {
         let last = line[HEADER];
         let marks = last >> self.marks_at & self.marks_mask;
         let behind = now.stamp.wrapping_sub(last >> STAMP_AT) & STAMP_MASK;
-        let place = (last >> self.place_at & low_bits(SPILLS_AT - self.place_at)) as u32;
+        let place = (last >> Self::PLACE_AT & low_bits(Self::PLACE_BITS)) as u32;
         let used = self.entries * self.fingerprint_bits();
         let first_unused = used.saturating_sub(HEADER as u32 * 64);
         let unused_before_header = (used / 64) as usize..HEADER;
@@ -381,6 +395,7 @@ impl<const LANE: u32> LineFormat<LANE> {
 }
 
 /// The bits `from..from + width` of a line; the width is less than 64.
+#[inline(always)]
 fn field(line: &Line, from: u32, width: u32) -> u64 {
     let (word, shift) = ((from / 64) as usize, from % 64);
     let upper = if shift == 0 || word == HEADER { 0 } else { line[word + 1] << (64 - shift) };
@@ -388,6 +403,7 @@ fn field(line: &Line, from: u32, width: u32) -> u64 {
 }
 
 /// Replaces the bits `from..from + width` of a line.
+#[inline(always)]
 fn set_field(line: &mut Line, from: u32, width: u32, bits: u64) {
     let (word, shift) = ((from / 64) as usize, from % 64);
     line[word] = line[word] & !(low_bits(width) << shift) | bits << shift;
@@ -397,27 +413,12 @@ fn set_field(line: &mut Line, from: u32, width: u32, bits: u64) {
     }
 }
 
-/// Moves the bits `to + by..end + by` of a line down to `to..end`.
-fn move_down(line: &mut Line, to: u32, end: u32, by: u32) {
-    if to == end {
-        return;
-    }
-    let (first, last) = ((to / 64) as usize, ((end - 1) / 64) as usize);
-    for word in first..=last {
-        let above = if word == HEADER { 0 } else { line[word + 1] << (64 - by) };
-        let moved = line[word] >> by | above;
-        let begin = if word == first { to % 64 } else { 0 };
-        let kept_above = if word == last { u64::MAX << ((end - 1) % 64) << 1 } else { 0 };
-        let kept = low_bits(begin) | kept_above;
-        line[word] = line[word] & kept | moved & !kept;
-    }
-}
-
-/// The positions of the ones in a word.
-fn ones(mut bits: u64) -> impl Iterator<Item = u32> {
-    core::iter::from_fn(move || {
-        let first = (bits != 0).then(|| bits.trailing_zeros())?;
-        bits &= bits - 1;
-        Some(first)
-    })
+/// The bits of a word that are among the bits `from..to` of its line.
+#[inline(always)]
+fn bits_between(from: u32, to: u32, word: usize) -> u64 {
+    let below = |bit: u32| match bit.saturating_sub(word as u32 * 64) {
+        64.. => u64::MAX,
+        ones => low_bits(ones),
+    };
+    below(to) & !below(from)
 }

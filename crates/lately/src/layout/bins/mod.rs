@@ -60,9 +60,6 @@ use line::{Generation, LineFormat, Queue, SHIFTS_PER_ROUND};
 pub(crate) use shared::SharedBins;
 use spare::{CELLS_PER_WORD, Spare, SpareWords};
 
-/// The pairs of lines that an item's two lines are chosen from: those of a huge page.
-const PAIRS_PER_REGION: u64 = 1 << 14;
-
 /// The number of words of a table with this many lines, or `None` on overflow.
 pub(super) fn words(lines: u64) -> Option<u64> {
     let spare = BinShape::spare_cells(lines) / CELLS_PER_WORD;
@@ -72,19 +69,13 @@ pub(super) fn words(lines: u64) -> Option<u64> {
 /// The two lines of an item: an even and an odd one.
 pub(crate) type Pair = [usize; 2];
 
-/// Returns the lines of an item.
+/// Returns the lines of an item, and its hash mixed once more: the upper bits of the hash select the even line,
+/// those of the mixed hash the odd line, and the lower bits of the mixed hash are the fingerprint.
 #[inline(always)]
-fn pair_of(item: u64, lines: usize) -> Pair {
-    let pairs = lines as u64 / 2;
-    let even = reduce(item, pairs);
-    let region = even / PAIRS_PER_REGION * PAIRS_PER_REGION;
-    let odd = region + reduce(remix(item, 0), PAIRS_PER_REGION.min(pairs - region));
-    [2 * even as usize, 2 * odd as usize + 1]
-}
-
-#[inline(always)]
-fn fingerprint_of(item: u64, bits: u32) -> u64 {
-    remix(item, 1) >> (64 - bits)
+fn locate(hash: u64, lines: usize) -> Located<Pair> {
+    let (pairs, mixed) = (lines as u64 / 2, remix(hash, 0));
+    let (even, odd) = (reduce(hash, pairs) as usize, reduce(mixed, pairs) as usize);
+    Located { hash: mixed, place: [2 * even, 2 * odd + 1] }
 }
 
 /// The lines to bring up to date after a shift; see the module's documentation.
@@ -207,7 +198,7 @@ impl Step {
 impl<const LANE: u32> Table<LANE> {
     #[inline(always)]
     fn fingerprint(&self, item: u64) -> u64 {
-        fingerprint_of(item, self.format.fingerprint_bits())
+        item & self.format.fingerprint_mask()
     }
 
     #[inline(always)]
@@ -221,20 +212,53 @@ impl<const LANE: u32> Table<LANE> {
         ItemLine { words, header, candidates: self.format.candidates(kernel, words, fingerprint) }
     }
 
+    /// The lines of an item in a filter of one's own.
+    #[inline(always)]
+    fn lines_of<'a, K: BinKernel>(
+        &self,
+        kernel: K,
+        lines: &'a [Line],
+        place: Pair,
+        fingerprint: u64,
+    ) -> [ItemLine<'a>; 2] {
+        // Not by `map`: closures would not always be inlined.
+        let [even, odd] = [&lines[place[0]], &lines[place[1]]];
+        [self.line(kernel, even, even[HEADER], fingerprint), self.line(kernel, odd, odd[HEADER], fingerprint)]
+    }
+
     #[inline(always)]
     fn queue<K: BinKernel>(&self, kernel: K, line: ItemLine<'_>) -> Queue {
         self.format.queue(kernel, line.header, &self.now)
     }
 
     #[inline(always)]
-    fn find_in<K: BinKernel>(&self, kernel: K, line: ItemLine<'_>, fingerprint: u64) -> Found {
-        let queue = self.queue(kernel, line);
-        Found { queue, matching: self.format.matching(line.words, queue, line.candidates, fingerprint) }
+    fn find<K: BinKernel>(&self, kernel: K, lines: [ItemLine<'_>; 2], fingerprint: u64) -> [Found; 2] {
+        let found = |line: ItemLine<'_>| {
+            let queue = self.queue(kernel, line);
+            Found { queue, matching: self.format.in_window(queue, line.candidates) }
+        };
+        let found = [found(lines[0]), found(lines[1])];
+        if self.format.has_rests() { self.with_equal_rests(lines, found, fingerprint) } else { found }
     }
 
+    /// Nearly always, there is one match in one of the lines, and either is equally likely.
     #[inline(always)]
-    fn find<K: BinKernel>(&self, kernel: K, [even, odd]: [ItemLine<'_>; 2], fingerprint: u64) -> [Found; 2] {
-        [self.find_in(kernel, even, fingerprint), self.find_in(kernel, odd, fingerprint)]
+    fn with_equal_rests(
+        &self,
+        lines: [ItemLine<'_>; 2],
+        mut found: [Found; 2],
+        fingerprint: u64,
+    ) -> [Found; 2] {
+        let mut candidates = [found[0].matching, found[1].matching];
+        while candidates[0] | candidates[1] != 0 {
+            let line = usize::from(candidates[0] == 0);
+            let number = candidates[line].trailing_zeros();
+            let (words, queue) = (lines[line].words, found[line].queue);
+            let is_equal = self.format.has_equal_rest(words, queue, number, fingerprint);
+            found[line].matching &= !(u64::from(!is_equal) << number);
+            candidates[line] &= candidates[line] - 1;
+        }
+        found
     }
 
     /// Returns true if one of the two lines has the fingerprint. Few strangers have any candidate, so for most
@@ -250,13 +274,19 @@ impl<const LANE: u32> Table<LANE> {
     /// How to insert an item.
     #[inline(always)]
     fn step<K: BinKernel>(&self, kernel: K, lines: [ItemLine<'_>; 2], fingerprint: u64) -> Step {
-        let [even, odd] = [self.queue(kernel, lines[0]), self.queue(kernel, lines[1])];
         if has_candidates(lines) {
             let found = self.find(kernel, lines, fingerprint);
             if found[0].matching | found[1].matching != 0 {
-                return self.to_renew(found);
+                return self.step_if_found(found);
             }
         }
+        self.step_if_new(kernel, lines)
+    }
+
+    /// How to insert an item that is in none of its lines.
+    #[inline(always)]
+    fn step_if_new<K: BinKernel>(&self, kernel: K, [even, odd]: [ItemLine<'_>; 2]) -> Step {
+        let [even, odd] = [self.queue(kernel, even), self.queue(kernel, odd)];
         let is_even = even.live <= odd.live;
         let queue = even.or(odd, is_even);
         if self.format.is_full(queue) {
@@ -265,16 +295,16 @@ impl<const LANE: u32> Table<LANE> {
         Step::Append { line: select_unpredictable(is_even, 0, 1), queue }
     }
 
-    /// How to insert an item that was found.
+    /// How to insert an item that was found in one of its lines.
     #[inline(always)]
-    fn to_renew(&self, found: [Found; 2]) -> Step {
-        let is_newest = |found: &Found| self.format.younger(found.matching) < self.format.newest(found.queue);
-        if found.iter().any(|found| found.matching != 0 && is_newest(found)) {
+    fn step_if_found(&self, [even, odd]: [Found; 2]) -> Step {
+        let is_even = even.matching != 0;
+        let queue = even.queue.or(odd.queue, is_even);
+        let younger = self.format.younger(select_unpredictable(is_even, even.matching, odd.matching));
+        if younger < self.format.newest(queue) {
             return Step::Nothing;
         }
-        let line = usize::from(found[0].matching == 0);
-        let Found { queue, matching } = found[line];
-        Step::Renew { line, queue, younger: self.format.younger(matching) }
+        Step::Renew { line: select_unpredictable(is_even, 0, 1), queue, younger }
     }
 
     /// The age of the newest of the fingerprints found.
@@ -294,6 +324,7 @@ fn has_candidates([even, odd]: [ItemLine<'_>; 2]) -> bool {
     even.candidates | odd.candidates != 0
 }
 
+#[derive(Clone, Copy)]
 pub(crate) struct BinsQuery<'a, const LANE: u32> {
     table: &'a Table<LANE>,
     lines: &'a [Line],
@@ -302,16 +333,6 @@ pub(crate) struct BinsQuery<'a, const LANE: u32> {
 
 impl<const LANE: u32> BinsQuery<'_, LANE> {
     #[inline(always)]
-    fn lines_of<K: BinKernel>(&self, kernel: K, item: Located<Pair>, fingerprint: u64) -> [ItemLine<'_>; 2] {
-        // Not by `map`: closures would not always be inlined.
-        let [even, odd] = [&self.lines[item.place[0]], &self.lines[item.place[1]]];
-        [
-            self.table.line(kernel, even, even[HEADER], fingerprint),
-            self.table.line(kernel, odd, odd[HEADER], fingerprint),
-        ]
-    }
-
-    #[inline(always)]
     fn has_spilled(&self, item: Located<Pair>) -> bool {
         LineFormat::<LANE>::has_spilled(self.lines[item.place[0]][HEADER])
     }
@@ -319,8 +340,8 @@ impl<const LANE: u32> BinsQuery<'_, LANE> {
     #[inline(always)]
     fn reports<K: BinKernel>(&self, kernel: K, item: Located<Pair>) -> bool {
         let fingerprint = self.table.fingerprint(item.hash);
-        self.table.reports(kernel, self.lines_of(kernel, item, fingerprint), fingerprint)
-            || self.is_spilled(item)
+        let lines = self.table.lines_of(kernel, self.lines, item.place, fingerprint);
+        self.table.reports(kernel, lines, fingerprint) || self.is_spilled(item)
     }
 
     /// Returns true if the spare has the item.
@@ -329,7 +350,9 @@ impl<const LANE: u32> BinsQuery<'_, LANE> {
         self.has_spilled(item) && self.spare_age(item.hash).is_some()
     }
 
-    fn spare_age(&self, item: u64) -> Option<u32> {
+    #[cold]
+    #[inline(never)]
+    fn spare_age(self, item: u64) -> Option<u32> {
         self.spare().age_of(item, &self.table.now)
     }
 
@@ -343,7 +366,7 @@ impl<const LANE: u32> Query for BinsQuery<'_, LANE> {
 
     #[inline(always)]
     fn locate(&self, hash: u64) -> Located<Pair> {
-        Located { hash, place: pair_of(hash, self.lines.len()) }
+        locate(hash, self.lines.len())
     }
 
     #[inline(always)]
@@ -369,45 +392,73 @@ impl<const LANE: u32> BinsUpdate<'_, LANE> {
         BinsQuery { table: &*self.table, lines: self.lines, spare: self.spare }
     }
 
+    /// The same filter, so that a call that is rare does not take `self` itself out of its registers.
+    #[inline(always)]
+    fn reborrow(&mut self) -> BinsUpdate<'_, LANE> {
+        BinsUpdate { table: self.table, lines: self.lines, spare: self.spare }
+    }
+
     /// Inserts an item. Returns true if it was seen lately.
     #[inline(always)]
     fn write<K: BinKernel>(&mut self, kernel: K, item: Located<Pair>) -> bool {
         let fingerprint = self.table.fingerprint(item.hash);
-        let query = self.as_query();
-        let step = self.table.step(kernel, query.lines_of(kernel, item, fingerprint), fingerprint);
+        let lines = self.table.lines_of(kernel, self.lines, item.place, fingerprint);
+        if has_candidates(lines) {
+            let filter = self.reborrow();
+            return kernel.outlined(
+                #[inline(always)]
+                move || filter.write_candidate(kernel, item, fingerprint),
+            );
+        }
+        let step = self.table.step_if_new(kernel, lines);
+        let has_spilled = LineFormat::<LANE>::has_spilled(lines[0].header);
+        self.perform(kernel, item, fingerprint, step, has_spilled)
+    }
+
+    #[inline(always)]
+    fn write_candidate<K: BinKernel>(mut self, kernel: K, item: Located<Pair>, fingerprint: u64) -> bool {
+        let lines = self.table.lines_of(kernel, self.lines, item.place, fingerprint);
+        let step = self.table.step(kernel, lines, fingerprint);
+        let has_spilled = LineFormat::<LANE>::has_spilled(lines[0].header);
+        self.perform(kernel, item, fingerprint, step, has_spilled)
+    }
+
+    #[inline(always)]
+    fn perform<K: BinKernel>(
+        &mut self,
+        kernel: K,
+        item: Located<Pair>,
+        fingerprint: u64,
+        step: Step,
+        has_spilled: bool,
+    ) -> bool {
+        let Table { format, now } = &*self.table;
         match step {
             Step::Nothing => true,
             Step::Renew { line, queue, younger } => {
-                self.renew(kernel, item.place[line], queue, younger, fingerprint);
+                let line = &mut self.lines[item.place[line]];
+                format.renew(kernel, line, queue, younger, fingerprint, now);
                 true
             }
             Step::Append { line, queue } => {
-                let seen = query.is_spilled(item);
-                let Table { format, now } = &*self.table;
-                format.append(&mut self.lines[item.place[line]], queue, fingerprint, now);
+                let seen = has_spilled && self.as_query().spare_age(item.hash).is_some();
+                let place = select_unpredictable(line == 0, item.place[0], item.place[1]);
+                format.append(&mut self.lines[place], queue, fingerprint, now);
                 seen
             }
-            Step::Spill { even } => {
-                let seen = query.is_spilled(item);
-                self.spill(item, even);
-                seen
-            }
+            Step::Spill { even } => self.reborrow().spill(item, even),
         }
     }
 
-    /// Not inlined: most inserts are of new items, and keep their registers.
-    #[inline(never)]
-    fn renew<K: BinKernel>(&mut self, kernel: K, line: usize, queue: Queue, younger: u32, fingerprint: u64) {
-        let Table { format, now } = &*self.table;
-        format.renew(kernel, &mut self.lines[line], queue, younger, fingerprint, now);
-    }
-
+    /// Puts an item into the spare. Returns true if it was there.
     #[cold]
     #[inline(never)]
-    fn spill(&mut self, item: Located<Pair>, even: Queue) {
+    fn spill(mut self, item: Located<Pair>, even: Queue) -> bool {
+        let seen = self.as_query().is_spilled(item);
         self.lines[item.place[0]][HEADER] = self.table.format.spilled(even, &self.table.now);
         let (mut spare, now) = self.spare();
         spare.insert(item.hash, now);
+        seen
     }
 
     fn spare(&mut self) -> (Spare<&mut [u64]>, &Generation) {
@@ -466,7 +517,11 @@ impl<const LANE: u32> Contents for Bins<LANE> {
         let query = self.query();
         let item = query.locate(item);
         let fingerprint = query.table.fingerprint(item.hash);
-        let found = query.table.find(Portable, query.lines_of(Portable, item, fingerprint), fingerprint);
+        let found = query.table.find(
+            Portable,
+            query.table.lines_of(Portable, query.lines, item.place, fingerprint),
+            fingerprint,
+        );
         let in_lines = query.table.age(Portable, found);
         let in_spare = query.has_spilled(item).then(|| query.spare_age(item.hash)).flatten();
         let age = Age(in_lines.into_iter().chain(in_spare).min()? + shifts);

@@ -38,7 +38,7 @@ fn equal_lanes<const LANE: u32>(line: &Line, fingerprint: u64) -> u64 {
 }
 
 /// The position of the one that has `n` ones below it: first its byte, by adding up the ones of all bytes at
-/// once, then its bit.
+/// once, then its bit. Does not branch: marks are anywhere.
 #[inline(always)]
 pub(super) fn nth_one(bits: u64, n: u32) -> u32 {
     const BYTES: u64 = 0x0101_0101_0101_0101;
@@ -48,14 +48,29 @@ pub(super) fn nth_one(bits: u64, n: u32) -> u32 {
     let up_to = counts.wrapping_mul(BYTES);
     // The top bit of a byte is set if the ones up to it are too few.
     let too_few = ((u64::from(n) | 0x80) * BYTES).wrapping_sub(up_to) & 0x80 * BYTES;
-    let byte = (too_few >> 7).wrapping_mul(BYTES) >> 56;
-    let before = (up_to << 8 >> (byte * 8) & 0xff) as u32;
-    let mut rest = bits >> (byte * 8);
-    for _ in before..n {
-        rest &= rest - 1;
-    }
-    byte as u32 * 8 + rest.trailing_zeros()
+    let shift = (too_few >> 7).wrapping_mul(BYTES) >> 56 << 3;
+    let before = (up_to << 8 >> shift & 0xff) as u32;
+    let byte = (bits >> shift & 0xff) as usize;
+    shift as u32 + u32::from(ONES_OF_BYTE[byte][((n - before) % 8) as usize])
 }
+
+/// The positions of the ones in each byte.
+static ONES_OF_BYTE: [[u8; 8]; 256] = {
+    let mut positions = [[0; 8]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut bit, mut n) = (0, 0);
+        while bit < 8 {
+            if byte >> bit & 1 == 1 {
+                positions[byte][n] = bit as u8;
+                n += 1;
+            }
+            bit += 1;
+        }
+        byte += 1;
+    }
+    positions
+};
 
 #[cfg(test)]
 mod tests {

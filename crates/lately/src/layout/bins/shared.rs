@@ -15,7 +15,7 @@
 use super::kernel::{BinKernel, HEADER, LINE_WORDS, Line};
 use super::line::{Generation, LineFormat, LineMut};
 use super::spare::{Spare, SpareWords, SpareWordsMut};
-use super::{Bins, ItemLine, Step, Table, lines_to_visit, pair_of};
+use super::{Bins, ItemLine, Step, Table, lines_to_visit, locate};
 use crate::layout::claims::{CLAIM, ClaimKernel, SharedRow, claim, try_claim};
 use crate::layout::instructions::Portable;
 use crate::layout::view::View;
@@ -300,7 +300,8 @@ impl<'a, const LANE: u32> SharedUpdate for SharedBinsRef<'a, LANE> {
 
     #[inline(always)]
     fn locate(&self, hash: u64) -> SharedItem<'a> {
-        Located { hash, place: pair_of(hash, self.lines.len()).map(|line| &self.lines[line]) }
+        let Located { hash, place } = locate(hash, self.lines.len());
+        Located { hash, place: place.map(|line| &self.lines[line]) }
     }
 
     #[inline(always)]

@@ -14,7 +14,7 @@ const SHIFTS_PER_ROUND: u64 = 1 << 6;
 /// Cells have this many different generations.
 const GENERATIONS: u64 = 255;
 /// The first number for `remix` that lines do not use.
-const FIRST_LANE: u64 = 2;
+const FIRST_LANE: u64 = 1;
 pub(super) const CELLS_PER_WORD: u64 = 8;
 
 /// The words of the spare: owned, or shared by threads.

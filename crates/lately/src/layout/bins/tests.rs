@@ -27,7 +27,7 @@ impl Random {
 
 /// Widths with and without a rest, with a rest in one word or across two, with and without unused bits.
 fn shapes() -> impl Iterator<Item = BinShape> {
-    [(8, 5), (11, 3), (13, 12), (15, 9), (16, 1), (16, 20), (19, 16), (25, 28), (32, 7), (43, 2), (48, 44)]
+    [(8, 5), (11, 3), (13, 12), (15, 9), (16, 1), (16, 20), (19, 16), (25, 28), (32, 7), (43, 2), (48, 43)]
         .into_iter()
         .map(|(bits, l)| BinShape::new(bits, l).unwrap())
 }
@@ -59,7 +59,12 @@ impl<const LANE: u32> Work for Follow<LANE> {
             let queue = format.queue(kernel, line[HEADER], &now);
             assert_eq!(queue.live as usize, plain.0.len());
             let candidates = format.candidates(kernel, &line, fingerprint);
-            let matching = format.matching(&line, queue, candidates, fingerprint);
+            let same_lane = format.in_window(queue, candidates);
+            let is_equal = |number: &u32| {
+                same_lane >> number & 1 == 1
+                    && (!format.has_rests() || format.has_equal_rest(&line, queue, *number, fingerprint))
+            };
+            let matching = (0..shape.entries).filter(is_equal).fold(0_u64, |all, number| all | 1 << number);
             let matches = plain.0.iter().filter(|(other, _)| *other == fingerprint);
             let ages: Vec<u64> = matches.map(|(_, generation)| ring.generation() - generation).collect();
             assert_eq!(matching.count_ones() as usize, ages.len());
@@ -133,13 +138,12 @@ fn a_spill_mark_stays_for_a_window_and_goes_before_three() {
 }
 
 #[test]
-fn an_item_has_an_even_and_an_odd_line_of_one_region() {
-    for lines in [2, 4, 10, 32_768, 32_770, 100_000] {
+fn an_item_has_an_even_and_an_odd_line() {
+    for lines in [2, 4, 10, 32_770, 100_000] {
         let mut hits = [false; 2];
         for item in (0..2000).map(|number| remix(number, 7)) {
-            let [even, odd] = pair_of(item, lines);
+            let [even, odd] = locate(item, lines).place;
             assert!(even < lines && odd < lines && even % 2 == 0 && odd % 2 == 1);
-            assert_eq!(even / 2 / PAIRS_PER_REGION as usize, odd / 2 / PAIRS_PER_REGION as usize);
             hits[usize::from(even + 1 == odd)] = true;
         }
         assert!(hits[1] || lines > 1000);
