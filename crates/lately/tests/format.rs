@@ -5,7 +5,7 @@ mod common;
 
 use std::time::Duration;
 
-use common::{item, shapes, with_shape};
+use common::{Random, item, shapes, with_shape};
 use lately::{Filter, HashFunction, Overload, Segment, Shape};
 
 struct Parsed<'a>(&'a [u8]);
@@ -57,6 +57,69 @@ impl Parsed<'_> {
     }
 }
 
+/// The lines and the spare of bins.
+struct ParsedBins<'a> {
+    bytes: Parsed<'a>,
+    width: u64,
+    l: u64,
+    lane: u64,
+    place_bits: u64,
+    entries: u64,
+}
+
+impl<'a> ParsedBins<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
+        let bytes = Parsed(bytes);
+        let (width, l) = (u64::from(bytes.u32(24)), u64::from(bytes.u32(20)));
+        let (lane, place_bits) = if width < 16 { (8, 6) } else { (16, 5) };
+        let fits = |entries: &u64| {
+            let header = entries + l + place_bits + 11;
+            entries * lane <= 448 && header <= 64 && entries * width + header <= 512
+        };
+        let entries = (6..64).rev().find(fits).unwrap();
+        Self { bytes, width, l, lane, place_bits, entries }
+    }
+
+    fn lines(&self) -> u64 {
+        self.bytes.u64(40)
+    }
+
+    fn bits(&self, first: u64, count: u64) -> u64 {
+        (0..count).fold(0, |value, bit| value | u64::from(self.bytes.is_set(first + bit)) << bit)
+    }
+
+    /// The fingerprints of a line and their ages, newest first, and whether it is marked for spills.
+    fn line(&self, line: u64) -> (Vec<(u64, u64)>, bool) {
+        let (first, header) = (line * 512, line * 512 + 448);
+        let next = self.bits(header + 53 - self.place_bits, self.place_bits);
+        let stamp = self.bits(header + 55, 8);
+        let mut age = (self.bytes.u64(112).wrapping_sub(stamp)) % 256;
+        let (mut place, mut found) = (next, Vec::new());
+        let marks = header + 53 - self.place_bits - self.entries - self.l;
+        for mark in marks..marks + self.entries + self.l {
+            if age > self.l {
+                break;
+            }
+            if !self.bytes.is_set(mark) {
+                age += 1;
+                continue;
+            }
+            place = (place + self.entries - 1) % self.entries;
+            let lane = self.bits(first + place * self.lane, self.lane);
+            let rest_bits = self.width - self.lane;
+            let rest = self.bits(first + self.entries * self.lane + place * rest_bits, rest_bits);
+            found.push((rest << self.lane | lane, age));
+        }
+        (found, self.bits(header + 53, 2) != 0)
+    }
+
+    /// How many generations ago a cell of the spare was written.
+    fn spare_age(&self, cell: u64) -> Option<u64> {
+        let written = self.bits(self.lines() * 512 + cell * 8, 8).checked_sub(1)?;
+        Some((self.bytes.u64(112) + 255 - written) % 255)
+    }
+}
+
 fn remix(hash: u64, lane: u64) -> u64 {
     let mixed = u128::from(hash ^ (lane + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)) * 0x243f_6a88_85a3_08d3;
     (mixed as u64) ^ ((mixed >> 64) as u64)
@@ -69,6 +132,9 @@ fn reduce(value: u64, limit: u64) -> u64 {
 #[test]
 fn an_inserted_item_sets_exactly_the_documented_bits() {
     for shape in shapes() {
+        if matches!(shape.segment, Segment::Bins { .. }) {
+            continue;
+        }
         let k = u64::from(shape.required_matches);
         for shifts in [0, 1, u64::from(shape.segments()) - 1, u64::from(shape.segments()) + 2] {
             let builder = with_shape(&shape).time_window(Duration::from_secs(100), 300).seed(3);
@@ -100,6 +166,78 @@ fn an_inserted_item_sets_exactly_the_documented_bits() {
                 set.retain(|bit| bit % row_bits < row_bits - 16);
             }
             assert_eq!(set, expected, "{shape} after {shifts} shifts");
+        }
+    }
+}
+
+#[test]
+fn lines_of_bins_have_the_documented_fingerprints_in_order() {
+    for shape in shapes() {
+        let Segment::Bins { fingerprint_bits } = shape.segment else { continue };
+        let l = u64::from(shape.window_generations);
+        let builder = with_shape(&shape).time_window(Duration::from_millis(10 * l), 300).seed(3);
+        let mut filter = builder.build().unwrap();
+        let bytes = filter.to_bytes();
+        let (lines, entries) = (ParsedBins::new(&bytes).lines(), ParsedBins::new(&bytes).entries);
+        assert_eq!(lines % 2, 0);
+        // Oldest first: fingerprints and generations.
+        let mut model: Vec<Vec<(u64, u64)>> = vec![Vec::new(); lines as usize];
+        let mut spilled = Vec::new();
+        let mut random = Random(fingerprint_bits.into());
+        let mut generation = 0;
+        filter.advance_to(0);
+        for step in 0..4_000 {
+            if random.below(60) == 0 {
+                generation += 1 + random.below(4) / 3 * random.below(2 * l);
+                filter.advance_to(generation * 10);
+                generation = filter.statistics().generation;
+                filter.advance_to(generation * 10);
+            }
+            // Bursts overload the filter, so that some items are spilled.
+            let number = random.below(if step / 1_000 % 2 == 0 { 300 } else { 3_000 });
+            filter.insert(item(number));
+            let hash = xxhash_rust::xxh3::xxh3_64_with_seed(&item(number), 3);
+            let mixed = remix(hash, 0);
+            let pair = [2 * reduce(hash, lines / 2), 2 * reduce(mixed, lines / 2) + 1];
+            let fingerprint = mixed % (1 << fingerprint_bits);
+            for line in pair {
+                model[line as usize].retain(|(_, written)| written + l >= generation);
+            }
+            let position =
+                |line: u64| model[line as usize].iter().rposition(|(other, _)| *other == fingerprint);
+            let in_line = pair.into_iter().find_map(|line| Some((line, position(line)?)));
+            if let Some((line, index)) = in_line {
+                let line = &mut model[line as usize];
+                if line[index].1 < generation {
+                    line.remove(index);
+                    line.push((fingerprint, generation));
+                }
+                continue;
+            }
+            let [even, odd] = pair.map(|line| model[line as usize].len() as u64);
+            if even.min(odd) == entries {
+                spilled.push((pair[0], mixed, generation));
+            } else {
+                model[pair[usize::from(odd < even)] as usize].push((fingerprint, generation));
+            }
+        }
+        let bytes = filter.to_bytes();
+        let parsed = ParsedBins::new(&bytes);
+        for line in 0..lines {
+            let live = model[line as usize].iter().rev().filter(|(_, written)| written + l >= generation);
+            let expected: Vec<(u64, u64)> =
+                live.map(|(fingerprint, written)| (*fingerprint, generation - written)).collect();
+            assert_eq!(parsed.line(line).0, expected, "{shape}, line {line}");
+        }
+        let cells = lines.next_multiple_of(64);
+        assert_eq!(bytes.len() as u64, 144 + 16 * (l + 1) + lines * 64 + cells + 8);
+        spilled.retain(|(_, _, written)| written + l >= generation);
+        for (even, mixed, written) in spilled {
+            assert!(parsed.line(even).1, "{shape}: line {even} is marked");
+            for probe in 0..u64::from(fingerprint_bits) - 4 {
+                let age = parsed.spare_age(reduce(remix(mixed, 1 + probe), cells));
+                assert!(age.is_some_and(|age| age <= generation - written), "{shape}");
+            }
         }
     }
 }

@@ -60,9 +60,11 @@ use line::{Generation, LineFormat, Queue, SHIFTS_PER_ROUND};
 pub(crate) use shared::SharedBins;
 use spare::{CELLS_PER_WORD, Spare, SpareWords};
 
-/// The number of words of a table with this many lines, or `None` on overflow.
+/// The number of words of a table with this many lines, or `None` if there is none: lines come in pairs, and
+/// their number must not overflow.
 pub(super) fn words(lines: u64) -> Option<u64> {
     let spare = BinShape::spare_cells(lines) / CELLS_PER_WORD;
+    let lines = Some(lines).filter(|lines| lines.is_multiple_of(2))?;
     lines.checked_mul(LINE_WORDS as u64)?.checked_add(spare)
 }
 
