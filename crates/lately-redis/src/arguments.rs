@@ -71,8 +71,7 @@ where
     })
 }
 
-/// The library checks the range. NaN is refused here, because a promise that contains NaN would not be equal
-/// to itself.
+/// Refuses NaN, which Rust parses as a number. The library checks the range.
 pub(crate) fn real(name: &str, text: &[u8]) -> Result<f64, Failure> {
     let parsed = str::from_utf8(text).ok().and_then(|text| text.parse().ok());
     parsed.filter(|number: &f64| !number.is_nan()).ok_or_else(|| {

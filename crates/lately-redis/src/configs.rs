@@ -33,9 +33,10 @@ pub(crate) fn register(module: &Module) -> Result<(), NotRegistered> {
 struct Defaults;
 
 impl Configs for Defaults {
-    /// Plans the new defaults, so that no client has to wait for the plan. Fails if no plan exists.
+    /// Fails if no plan exists for the new defaults.
     fn were_set() -> Result<(), Failure> {
-        planning::plan(&default_promise()).map(|_| ())
+        planning::plan(&default_promise())?;
+        Ok(())
     }
 }
 

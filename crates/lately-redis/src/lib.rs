@@ -41,7 +41,7 @@ fn register(module: &Module) -> Result<(), NotRegistered> {
     configs::register(module)?;
     commands::register(module)?;
     module.info_section::<info_section::Totals>()?;
-    // Plan the defaults now, so that the first ADD to a missing key does not wait for the planner.
+    // CONFIG SET refuses defaults for which no plan exists, but a configuration file can contain them.
     if let Err(failure) = planning::plan(&configs::default_promise()) {
         module.warn(&format!(
             "no filter can be created with the apbf.default-* configs; change them with CONFIG SET: {failure}"

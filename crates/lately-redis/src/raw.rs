@@ -22,7 +22,7 @@ macro_rules! opaque {
     };
 }
 
-opaque! { Ctx String Key IO Digest Type InfoCtx BlockedClient CallReply Command KeyOptCtx DefragCtx }
+opaque! { Ctx String Key IO Digest Type InfoCtx Command KeyOptCtx DefragCtx }
 
 pub(crate) const OK: c_int = 0;
 pub(crate) const ERR: c_int = 1;
@@ -37,11 +37,8 @@ pub(crate) const OPTIONS_HANDLE_IO_ERRORS: c_int = 1 << 0;
 pub(crate) const OPTION_NO_IMPLICIT_SIGNAL_MODIFIED: c_int = 1 << 1;
 pub(crate) const OPTIONS_HANDLE_REPL_ASYNC_LOAD: c_int = 1 << 2;
 
-pub(crate) const CTX_FLAGS_LUA: c_int = 1 << 0;
-pub(crate) const CTX_FLAGS_MULTI: c_int = 1 << 1;
 pub(crate) const CTX_FLAGS_REPLICATED: c_int = 1 << 12;
 pub(crate) const CTX_FLAGS_LOADING: c_int = 1 << 13;
-pub(crate) const CTX_FLAGS_DENY_BLOCKING: c_int = 1 << 21;
 
 pub(crate) const CONFIG_DEFAULT: c_uint = 0;
 pub(crate) const CONFIG_MEMORY: c_uint = 1 << 7;
@@ -68,8 +65,6 @@ pub(crate) const KSPEC_BS_INDEX: c_uint = 2;
 pub(crate) const KSPEC_FK_RANGE: c_uint = 2;
 
 pub(crate) type CmdFunc = unsafe extern "C" fn(*mut Ctx, *mut *mut String, c_int) -> c_int;
-pub(crate) type DisconnectFunc = unsafe extern "C" fn(*mut Ctx, *mut BlockedClient);
-pub(crate) type FreePrivateData = unsafe extern "C" fn(*mut Ctx, *mut c_void);
 pub(crate) type InfoFunc = unsafe extern "C" fn(*mut InfoCtx, c_int);
 pub(crate) type TypeLoadFunc = unsafe extern "C" fn(*mut IO, c_int) -> *mut c_void;
 pub(crate) type TypeSaveFunc = unsafe extern "C" fn(*mut IO, *mut c_void);
@@ -215,7 +210,7 @@ impl<F: Copy> Function<F> {
 
     pub(crate) fn get(&self) -> Option<F> {
         // The server hands values to its background threads under locks of its own, after the module was
-        // loaded, and our own thread starts later. So no ordering is needed.
+        // loaded. So no ordering is needed.
         let address = self.address.load(Ordering::Relaxed);
         // SAFETY: the address is not null, so the server returned it for this name. In the header the name
         // has the type `F`, which is a function pointer and has the size of an address.
@@ -286,21 +281,8 @@ functions! {
         fn SetCommandInfo(command: *mut Command, info: *const CommandInfo) -> c_int;
         fn GetContextFlags(ctx: *mut Ctx) -> c_int;
         fn Milliseconds() -> c_longlong;
-        fn AvoidReplicaTraffic() -> c_int;
         fn Replicate(ctx: *mut Ctx, command: *const c_char, format: *const c_char, ...) -> c_int;
         fn ReplicateVerbatim(ctx: *mut Ctx) -> c_int;
-        fn Call(ctx: *mut Ctx, command: *const c_char, format: *const c_char, ...) -> *mut CallReply;
-        fn FreeCallReply(reply: *mut CallReply);
-        fn BlockClient(
-            ctx: *mut Ctx,
-            reply: Option<CmdFunc>,
-            timeout: Option<CmdFunc>,
-            free: Option<FreePrivateData>,
-            timeout_ms: c_longlong
-        ) -> *mut BlockedClient;
-        fn UnblockClient(client: *mut BlockedClient, private_data: *mut c_void) -> c_int;
-        fn SetDisconnectCallback(client: *mut BlockedClient, callback: Option<DisconnectFunc>);
-        fn GetBlockedClientPrivateData(ctx: *mut Ctx) -> *mut c_void;
         // Replies.
         fn ReplyWithArray(ctx: *mut Ctx, len: c_long) -> c_int;
         fn ReplyWithMap(ctx: *mut Ctx, len: c_long) -> c_int;
@@ -310,7 +292,6 @@ functions! {
         fn ReplyWithSimpleString(ctx: *mut Ctx, message: *const c_char) -> c_int;
         fn ReplyWithStringBuffer(ctx: *mut Ctx, bytes: *const c_char, len: usize) -> c_int;
         fn ReplyWithError(ctx: *mut Ctx, message: *const c_char) -> c_int;
-        fn ReplyWithCallReply(ctx: *mut Ctx, reply: *mut CallReply) -> c_int;
         fn WrongArity(ctx: *mut Ctx) -> c_int;
         // The data type.
         fn CreateDataType(

@@ -177,9 +177,8 @@ class Load:
             if isinstance(added, Exception):
                 raise added
             return replies[-1] >= self.replicas
-        except (redis.exceptions.MovedError, redis.exceptions.ClusterError, redis.exceptions.TryAgainError,
-                redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, redis.exceptions.ReadOnlyError,
-                redis.exceptions.ResponseError) as error:
+        except (redis.exceptions.MovedError, redis.exceptions.ClusterError, redis.exceptions.ConnectionError,
+                redis.exceptions.TimeoutError, redis.exceptions.ReadOnlyError, redis.exceptions.ResponseError) as error:
             self.last_error = error
             try:
                 self.client = self.cluster.connect()

@@ -154,6 +154,8 @@ def test_transactions_and_scripts(client):
     assert transaction.execute() == [b"OK", 1, 0]
     script = "return {redis.call('APBF.ADD', KEYS[1], 'b'), redis.call('APBF.EXISTS', KEYS[1], 'a')}"
     assert client.eval(script, 1, "f") == [1, 1]
+    script = "redis.call('APBF.RESERVE', KEYS[1], '0.01', '200') return redis.call('APBF.ADD', KEYS[1], 'a')"
+    assert client.eval(script, 1, "g") == 1
 
 
 def test_watch_notices_changes_of_a_filter_and_nothing_else(server):

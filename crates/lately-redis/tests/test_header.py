@@ -28,7 +28,7 @@ UNNAMED = {
     "KeyRange": {"lastkey": "range.lastkey", "keystep": "range.keystep", "limit": "range.limit"},
 }
 # Types that only we name.
-OURS = {"FreePrivateData", "Keyword", *UNNAMED}
+OURS = {"Keyword", *UNNAMED}
 C_TYPES = {
     "c_char": "char", "c_double": "double", "c_int": "int", "c_long": "long", "c_longlong": "long long",
     "c_uint": "unsigned int", "c_ulonglong": "unsigned long long", "c_void": "void", "u64": "uint64_t", "usize": "size_t",
@@ -89,10 +89,7 @@ def same_place(theirs, their_field, ours, our_field):
 def checks():
     functions, callbacks, constants, structures = declarations()
     for name, parameters, returned in callbacks:
-        if name in OURS:
-            yield f"typedef __typeof__({c_signature(parameters, returned)}) {name};"
-        else:
-            yield same_type(f"(RedisModule{name})0", c_signature(parameters, returned))
+        yield same_type(f"(RedisModule{name})0", c_signature(parameters, returned))
     for name, parameters, returned in functions:
         yield same_type(f"RedisModule_{name}", c_signature(parameters, returned))
     for name, value in constants:
@@ -149,7 +146,6 @@ def test_every_declaration_matches_the_header(header):
         ("name: *mut String, mode: c_int) -> *mut Key", "name: *mut String) -> *mut Key"),
         ("StringPtrLen(string: *const String", "StringPtrLen(string: *mut String"),
         ("type InfoFunc = unsafe extern \"C\" fn(*mut InfoCtx, c_int)", "type InfoFunc = unsafe extern \"C\" fn(*mut InfoCtx, c_long)"),
-        ("type FreePrivateData = unsafe extern \"C\" fn(*mut Ctx, *mut c_void)", "type FreePrivateData = unsafe extern \"C\" fn(*mut c_void)"),
         ("const WRITE: c_int = 1 << 1", "const WRITE: c_int = 1 << 0"),
         ("lastkey: c_int,\n    pub(crate) keystep: c_int", "keystep: c_int,\n    pub(crate) lastkey: c_int"),
         ("    pub(crate) copy2: Option<TypeCopyFunc2>,\n", ""),

@@ -8,9 +8,7 @@ use super::options::Options;
 use super::reserve;
 use crate::info_section;
 use crate::replication::{self, Refresh};
-use crate::server::{
-    self, Argument, BlockingCommand, Call, Description, Failure, KeyUse, Outcome, Parameter, Reply,
-};
+use crate::server::{self, Argument, Call, Command, Description, Failure, KeyUse, Parameter, Reply};
 use crate::value::Value;
 
 pub(super) const EVENT: &CStr = c"apbf.add";
@@ -20,7 +18,7 @@ pub(super) struct AddNx;
 pub(super) struct MAdd;
 pub(super) struct MAddNx;
 
-impl BlockingCommand for Add {
+impl Command for Add {
     const DESCRIPTION: Description = Description::new(
         c"apbf.add",
         c"Adds an item. Returns 1 if it was not seen lately, 0 if it was. Every sighting refreshes the item.",
@@ -29,12 +27,12 @@ impl BlockingCommand for Add {
     )
     .fast();
 
-    fn run(call: &Call<'_>) -> Result<Outcome<Reply>, Failure> {
+    fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         add_one(call, Refresh::Every)
     }
 }
 
-impl BlockingCommand for AddNx {
+impl Command for AddNx {
     const DESCRIPTION: Description = Description::new(
         c"apbf.addnx",
         c"Adds an item unless it was seen lately. Returns 1 if added, 0 if not. Repeats do not refresh the item.",
@@ -43,12 +41,12 @@ impl BlockingCommand for AddNx {
     )
     .fast();
 
-    fn run(call: &Call<'_>) -> Result<Outcome<Reply>, Failure> {
+    fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         add_one(call, Refresh::First)
     }
 }
 
-impl BlockingCommand for MAdd {
+impl Command for MAdd {
     const DESCRIPTION: Description = Description::new(
         replication::MADD,
         c"Adds items in order, each as APBF.ADD does.",
@@ -57,12 +55,12 @@ impl BlockingCommand for MAdd {
     )
     .takes(c"O(N) for N items");
 
-    fn run(call: &Call<'_>) -> Result<Outcome<Reply>, Failure> {
+    fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         add_many(call, Refresh::Every)
     }
 }
 
-impl BlockingCommand for MAddNx {
+impl Command for MAddNx {
     const DESCRIPTION: Description = Description::new(
         replication::MADDNX,
         c"Adds items in order, each as APBF.ADDNX does.",
@@ -71,26 +69,25 @@ impl BlockingCommand for MAddNx {
     )
     .takes(c"O(N) for N items");
 
-    fn run(call: &Call<'_>) -> Result<Outcome<Reply>, Failure> {
+    fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         add_many(call, Refresh::First)
     }
 }
 
-fn add_one(call: &Call<'_>, refresh: Refresh) -> Result<Outcome<Reply>, Failure> {
+fn add_one(call: &Call<'_>, refresh: Refresh) -> Result<Reply, Failure> {
     let (key, item) = call.key_and::<1>()?;
     let mut is_new = [false];
-    let outcome =
-        Addition { key, items: item, refresh, if_missing: Some(&Options::default()), verbatim: true }
-            .run(call, &mut is_new)?;
-    Ok(outcome.map(|()| is_new[0].into()))
+    Addition { key, items: item, refresh, if_missing: Some(&Options::default()), verbatim: true }
+        .run(call, &mut is_new)?;
+    Ok(is_new[0].into())
 }
 
-fn add_many(call: &Call<'_>, refresh: Refresh) -> Result<Outcome<Reply>, Failure> {
+fn add_many(call: &Call<'_>, refresh: Refresh) -> Result<Reply, Failure> {
     let (key, items) = call.key_and_rest()?;
     let mut are_new = vec![false; items.len()];
-    let outcome = Addition { key, items, refresh, if_missing: Some(&Options::default()), verbatim: true }
+    Addition { key, items, refresh, if_missing: Some(&Options::default()), verbatim: true }
         .run(call, &mut are_new)?;
-    Ok(outcome.map(|()| are_new.into()))
+    Ok(are_new.into())
 }
 
 /// Items to be added to a key's filter.
@@ -106,13 +103,10 @@ pub(super) struct Addition<'a> {
 
 impl Addition<'_> {
     /// Adds the items. Sets `are_new` to true for each item that was new.
-    pub(super) fn run(&self, call: &Call<'_>, are_new: &mut [bool]) -> Result<Outcome<()>, Failure> {
+    pub(super) fn run(&self, call: &Call<'_>, are_new: &mut [bool]) -> Result<(), Failure> {
         let mut key = call.open_to_write::<Value>(self.key);
         if key.value()?.is_none() {
-            let options = self.if_missing.ok_or_else(no_such_key)?;
-            if reserve::create(call, &mut key, options)? == Outcome::Blocked {
-                return Ok(Outcome::Blocked);
-            }
+            reserve::create(call, &mut key, self.if_missing.ok_or_else(no_such_key)?)?;
         }
         let value = key.value()?.ok_or_else(no_such_key)?;
         let now_ms = value.has_clock().then(server::now_ms);
@@ -121,7 +115,7 @@ impl Addition<'_> {
             replication::send_addition(call, self.key, self.items, self.refresh, now_ms, self.verbatim);
             key.notify_change(EVENT);
         }
-        Ok(Outcome::Done(()))
+        Ok(())
     }
 }
 

@@ -6,13 +6,11 @@ use super::add::Addition;
 use super::options::{OPTIONS, Options, set_once};
 use crate::arguments::{Arguments, shown};
 use crate::replication::Refresh;
-use crate::server::{
-    Argument, BlockingCommand, Call, Description, Failure, KeyUse, Outcome, Parameter, Reply,
-};
+use crate::server::{Argument, Call, Command, Description, Failure, KeyUse, Parameter, Reply};
 
 pub(super) struct Insert;
 
-impl BlockingCommand for Insert {
+impl Command for Insert {
     const DESCRIPTION: Description = Description::new(
         c"apbf.insert",
         c"Adds items. Creates the filter with the given options if the key is missing.",
@@ -32,14 +30,13 @@ impl BlockingCommand for Insert {
     )
     .takes(c"O(N) for N items");
 
-    fn run(call: &Call<'_>) -> Result<Outcome<Reply>, Failure> {
+    fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (key, rest) = call.key_and_rest()?;
         let InsertArguments { options, refresh, may_create, items } = InsertArguments::read(rest)?;
         let mut are_new = vec![false; items.len()];
-        let outcome =
-            Addition { key, items, refresh, if_missing: may_create.then_some(&options), verbatim: false }
-                .run(call, &mut are_new)?;
-        Ok(outcome.map(|()| are_new.into()))
+        Addition { key, items, refresh, if_missing: may_create.then_some(&options), verbatim: false }
+            .run(call, &mut are_new)?;
+        Ok(are_new.into())
     }
 }
 

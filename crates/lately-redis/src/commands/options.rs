@@ -7,6 +7,7 @@ use lately::{ConfigError, Filter, HashFunction, Layout, MAX_WINDOW, Overload, Pl
 
 use crate::arguments::{Arguments, shown};
 use crate::configs;
+use crate::planning;
 use crate::server::{Failure, Parameter};
 use crate::value::Value;
 
@@ -43,8 +44,7 @@ pub(super) const OPTIONS: [Parameter; 5] = [
 ];
 
 /// How long RESERVE and PLAN take, as `COMMAND DOCS` shows it.
-pub(super) const PLANNING_TIME: &CStr =
-    c"O(1); if no filter with these options was planned lately, the client waits for the plan";
+pub(super) const PLANNING_TIME: &CStr = c"O(1), plus some milliseconds if the last plan had other options";
 
 /// The arguments that RESERVE and PLAN share, as `COMMAND DOCS` shows them.
 pub(super) const RATE_WINDOW_AND_OPTIONS: [Parameter; 7] = [
@@ -114,9 +114,8 @@ impl Options {
         Ok(true)
     }
 
-    /// Returns the promise; the configs supply the options that were not given. Fails if a value is out of
-    /// range, or if the options do not go together.
-    pub(super) fn promise(&self) -> Result<Promise, Failure> {
+    /// Returns the promise; the configs supply the options that were not given.
+    fn promise(&self) -> Promise {
         let default = configs::default_promise();
         let mut promise = self.given;
         promise.false_positive_rate = promise.false_positive_rate.or(default.false_positive_rate);
@@ -129,17 +128,23 @@ impl Options {
             promise.max_slack = promise.max_slack.or(default.max_slack);
             promise.layout = promise.layout.or(default.layout);
         }
-        promise.check().map_err(|error| match error {
+        promise
+    }
+
+    /// Plans the filter. Fails if a value is out of range, if the options do not go together, or if no filter
+    /// can keep the promise.
+    pub(super) fn plan(&self) -> Result<Plan, Failure> {
+        planning::plan(&self.promise()).map_err(|error| match error {
             ConfigError::OverloadWithoutTime => {
                 Failure::new("OVERLOAD needs SPAN: only a time window can be overloaded")
             }
             error => error.into(),
-        })?;
-        Ok(promise)
+        })
     }
 
-    /// Builds the planned filter. Fails if it is larger than a key may be.
-    pub(super) fn build(&self, plan: &Plan) -> Result<Box<Value>, Failure> {
+    /// Plans and builds the filter. Fails if it is larger than a key may be.
+    pub(super) fn build(&self) -> Result<Box<Value>, Failure> {
+        let plan = self.plan()?;
         configs::check_size(plan.memory_bytes)?;
         let blueprint = plan.blueprint(HashFunction::Xxh3 { seed: self.seed.unwrap_or(0) });
         Ok(Value::new(|| Filter::from_blueprint(&blueprint))?)
@@ -163,7 +168,6 @@ pub(super) fn set_once<T>(name: &str, slot: &mut Option<T>, value: T) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planning;
 
     fn read(words: &str) -> Result<Options, Failure> {
         let words: Vec<&str> = words.split_whitespace().collect();
@@ -190,7 +194,7 @@ mod tests {
             let message = read(words).unwrap_err().to_string();
             assert!(message.contains(error), "{words}: {message}");
         }
-        let overload = read("0.01 1000 OVERLOAD RATE").unwrap().promise().unwrap_err();
+        let overload = read("0.01 1000 OVERLOAD RATE").unwrap().plan().unwrap_err();
         assert!(overload.to_string().contains("OVERLOAD needs SPAN"));
     }
 
@@ -207,17 +211,15 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_equals_the_plan_of_the_library_and_is_remembered() {
-        let promise = read("0.01 1000 SPAN 60000").unwrap().promise().unwrap();
+    fn a_plan_equals_the_plan_of_the_library() {
         let expected = Filter::builder()
             .time_window(Duration::from_secs(60), 1000)
             .false_positive_rate(0.01)
             .plan()
             .unwrap();
-        assert_eq!(planning::plan(&promise), Ok(expected));
-        assert_eq!(planning::plan(&promise), Ok(expected));
-        assert!(read("2 1000").unwrap().promise().is_err());
-        let impossible = read("0.01 1000 SHAPE 4 2 SLACK 0.001").unwrap().promise().unwrap();
-        assert!(planning::plan(&impossible).is_err());
+        assert_eq!(read("0.01 1000 SPAN 60000").unwrap().plan(), Ok(expected));
+        for refused in ["2 1000", "0.01 1000 SHAPE 4 2 SLACK 0.001"] {
+            assert!(read(refused).unwrap().plan().is_err(), "{refused}");
+        }
     }
 }

@@ -4,12 +4,11 @@ use lately::Window;
 
 use super::options::{Options, PLANNING_TIME, RATE_WINDOW_AND_OPTIONS, overload_word};
 use crate::arguments::Arguments;
-use crate::planning;
-use crate::server::{BlockingCommand, Call, Description, Failure, Outcome, Reply};
+use crate::server::{Call, Command, Description, Failure, Reply};
 
 pub(super) struct Plan;
 
-impl BlockingCommand for Plan {
+impl Command for Plan {
     const DESCRIPTION: Description = Description::new(
         c"apbf.plan",
         c"Returns the plan of the filter that APBF.RESERVE would create. Creates nothing.",
@@ -18,10 +17,9 @@ impl BlockingCommand for Plan {
     )
     .takes(PLANNING_TIME);
 
-    fn run(call: &Call<'_>) -> Result<Outcome<Reply>, Failure> {
+    fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let options = Options::read(&mut Arguments::new(call.arguments()))?;
-        let outcome = planning::plan_or_block(&options.promise()?, call)?;
-        Ok(outcome.map(|plan| Reply::Map(describe(&plan))))
+        Ok(Reply::Map(describe(&options.plan()?)))
     }
 }
 

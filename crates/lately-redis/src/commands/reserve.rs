@@ -5,16 +5,15 @@ use std::ffi::CStr;
 use super::keys::open_missing;
 use super::options::{Options, PLANNING_TIME, RATE_WINDOW_AND_OPTIONS};
 use crate::arguments::Arguments;
-use crate::planning;
 use crate::replication;
-use crate::server::{BlockingCommand, Call, Description, Failure, KeyUse, Outcome, Reply, WriteKey};
+use crate::server::{Call, Command, Description, Failure, KeyUse, Reply, WriteKey};
 use crate::value::Value;
 
 pub(super) const EVENT: &CStr = c"apbf.reserve";
 
 pub(super) struct Reserve;
 
-impl BlockingCommand for Reserve {
+impl Command for Reserve {
     const DESCRIPTION: Description = Description::new(
         c"apbf.reserve",
         c"Creates a filter that never forgets the last window inserts, or with SPAN those of the span.",
@@ -23,11 +22,12 @@ impl BlockingCommand for Reserve {
     )
     .takes(PLANNING_TIME);
 
-    fn run(call: &Call<'_>) -> Result<Outcome<Reply>, Failure> {
+    fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (name, rest) = call.key_and_rest()?;
         let options = Options::read(&mut Arguments::new(rest))?;
         let mut key = open_missing(call, name)?;
-        Ok(create(call, &mut key, &options)?.map(|()| Reply::Ok))
+        create(call, &mut key, &options)?;
+        Ok(Reply::Ok)
     }
 }
 
@@ -36,13 +36,10 @@ pub(super) fn create(
     call: &Call<'_>,
     key: &mut WriteKey<'_, Value>,
     options: &Options,
-) -> Result<Outcome<()>, Failure> {
-    let Outcome::Done(plan) = planning::plan_or_block(&options.promise()?, call)? else {
-        return Ok(Outcome::Blocked);
-    };
+) -> Result<(), Failure> {
     let name = key.name();
-    let value = key.set(options.build(&plan)?)?;
+    let value = key.set(options.build()?)?;
     replication::send_creation(call, name, value);
     key.notify_change(EVENT);
-    Ok(Outcome::Done(()))
+    Ok(())
 }

@@ -16,7 +16,7 @@ macro_rules! api {
 pub(super) use api;
 
 /// Runs `work`. Returns `None` if it panics: an uncaught panic would end the server.
-pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> Option<T> {
+pub(super) fn catch_panic<T>(work: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(work)).ok()
 }
 

@@ -1,6 +1,6 @@
 //! A running command: its arguments, and the server functions that it calls.
 
-use std::ffi::{CStr, c_int};
+use std::ffi::CStr;
 use std::slice;
 
 use crate::raw;
@@ -36,8 +36,6 @@ pub(crate) struct Call<'a> {
     pub(super) ctx: *mut raw::Ctx,
     /// The arguments after the command's name.
     pub(super) arguments: &'a [Argument],
-    /// Whether the command writes to its key.
-    pub(super) writes: bool,
 }
 
 impl<'a> Call<'a> {
@@ -59,13 +57,9 @@ impl<'a> Call<'a> {
     /// Returns true if the command was already executed once: it comes from the primary or from the
     /// append-only file, not from a client.
     pub(crate) fn is_replayed(&self) -> bool {
-        self.flags() & (raw::CTX_FLAGS_REPLICATED | raw::CTX_FLAGS_LOADING) != 0
-    }
-
-    /// Returns the flags of the context, `CTX_FLAGS_*`.
-    pub(super) fn flags(&self) -> c_int {
         // SAFETY: the context belongs to the running command.
-        unsafe { api!(GetContextFlags(self.ctx)) }
+        let flags = unsafe { api!(GetContextFlags(self.ctx)) };
+        flags & (raw::CTX_FLAGS_REPLICATED | raw::CTX_FLAGS_LOADING) != 0
     }
 
     /// Sends the command unchanged to replicas and the append-only file.

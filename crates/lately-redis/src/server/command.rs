@@ -12,48 +12,15 @@ use super::failure::Failure;
 use super::module::{Module, NotRegistered, registered};
 use super::reply::{self, Reply};
 
-/// A command of the module that never blocks its client.
+/// A command of the module.
 pub(crate) trait Command {
     const DESCRIPTION: Description;
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure>;
 }
 
-/// A command of the module that may block its client, for example while a filter is planned.
-pub(crate) trait BlockingCommand {
-    const DESCRIPTION: Description;
-
-    fn run(call: &Call<'_>) -> Result<Outcome<Reply>, Failure>;
-}
-
-impl<C: Command> BlockingCommand for C {
-    const DESCRIPTION: Description = C::DESCRIPTION;
-
-    fn run(call: &Call<'_>) -> Result<Outcome<Reply>, Failure> {
-        C::run(call).map(Outcome::Done)
-    }
-}
-
-/// The outcome of a step of a command.
-#[derive(Debug, PartialEq)]
-#[must_use = "a command whose client was blocked must not go on"]
-pub(crate) enum Outcome<T> {
-    Done(T),
-    /// The client was blocked. The command must end, and will run again.
-    Blocked,
-}
-
-impl<T> Outcome<T> {
-    pub(crate) fn map<U>(self, convert: impl FnOnce(T) -> U) -> Outcome<U> {
-        match self {
-            Self::Done(done) => Outcome::Done(convert(done)),
-            Self::Blocked => Outcome::Blocked,
-        }
-    }
-}
-
 impl Module {
-    pub(crate) fn command<C: BlockingCommand>(&self) -> Result<(), NotRegistered> {
+    pub(crate) fn command<C: Command>(&self) -> Result<(), NotRegistered> {
         let description = &C::DESCRIPTION;
         let (name, flags) = (description.name.as_ptr(), description.flags().as_ptr());
         let key = c_int::from(description.key.is_some());
@@ -71,22 +38,14 @@ impl Module {
 }
 
 /// The callback that the server calls for the command `C`.
-extern "C" fn execute<C: BlockingCommand>(
-    ctx: *mut raw::Ctx,
-    argv: *mut *mut raw::String,
-    argc: c_int,
-) -> c_int {
+extern "C" fn execute<C: Command>(ctx: *mut raw::Ctx, argv: *mut *mut raw::String, argc: c_int) -> c_int {
     // SAFETY: the server passes `argc` pointers to strings that live as long as the command runs, and an
     // `Argument` is a transparent wrapper of one pointer.
     let argv = unsafe { slice::from_raw_parts(argv.cast::<Argument>(), usize::try_from(argc).unwrap_or(0)) };
     // The first is the name of the command.
     let arguments = argv.get(1..).unwrap_or_default();
-    let result = catch_panic(|| C::run(&Call { ctx, arguments, writes: C::DESCRIPTION.writes() }));
+    let result = catch_panic(|| C::run(&Call { ctx, arguments }));
     let failed = || Err(Failure::new("internal error in the module: the server's log may say why"));
-    match result.unwrap_or_else(failed) {
-        Ok(Outcome::Done(reply)) => reply::send(ctx, Ok(reply)),
-        Ok(Outcome::Blocked) => {}
-        Err(failure) => reply::send(ctx, Err(failure)),
-    }
+    reply::send(ctx, result.unwrap_or_else(failed));
     OK
 }

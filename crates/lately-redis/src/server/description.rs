@@ -32,7 +32,7 @@ impl Description {
         Self { complexity, ..self }
     }
 
-    /// Marks the command as fast: it never takes longer than the server's own fast commands.
+    /// Marks the command as fast: its time is constant.
     pub(crate) const fn fast(self) -> Self {
         Self { is_fast: true, ..self }
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use lately::{ConfigError, SnapshotError};
 
 /// An error reply.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub(crate) enum Failure {
     /// Wrong number of arguments. The server replies with its own message.
     Arity,
@@ -13,9 +13,6 @@ pub(crate) enum Failure {
     WrongType,
     /// Names the argument, the limit and the remedy.
     Refused(String),
-    /// Refused for a temporary reason. Cluster clients know the reply `TRYAGAIN` and resend the command
-    /// automatically.
-    TryAgain(String),
 }
 
 impl Failure {
@@ -32,7 +29,6 @@ impl fmt::Display for Failure {
                 f.write_str("WRONGTYPE Operation against a key holding the wrong kind of value")
             }
             Self::Refused(message) => write!(f, "ERR {message}"),
-            Self::TryAgain(message) => write!(f, "TRYAGAIN {message}"),
         }
     }
 }

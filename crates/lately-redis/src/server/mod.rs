@@ -5,17 +5,15 @@
 //!
 //! | trait | the server calls it | implemented by |
 //! |---|---|---|
-//! | [`Command`], [`BlockingCommand`] | for each command | the files in `commands` |
+//! | [`Command`] | for each command | the files in `commands` |
 //! | [`DataType`] | to save, load, rewrite, copy and drop the value of a key | `data_type` |
 //! | [`Configs`] | after `CONFIG SET` | `configs` |
 //! | [`InfoSection`] | for `INFO` | `info_section` |
-//! | [`Awaited`] | when a blocked client can go on, or has disconnected | `planning` |
 //!
 //! A running command has a [`Call`]: its arguments, its key, and replication.
 #![allow(unsafe_code)]
 
 mod api;
-mod blocking;
 mod call;
 mod command;
 mod config;
@@ -28,10 +26,9 @@ pub(crate) mod module;
 mod rdb;
 mod reply;
 
-pub(crate) use api::{catch_panic, now_ms};
-pub(crate) use blocking::{Awaited, BlockedClient};
+pub(crate) use api::now_ms;
 pub(crate) use call::{Argument, Call};
-pub(crate) use command::{BlockingCommand, Command, Outcome};
+pub(crate) use command::Command;
 pub(crate) use config::{Configs, EnumConfig, IntegerConfig, RealConfig};
 pub(crate) use data_type::{AofWriter, DataType, Digest, Handle};
 pub(crate) use description::{Description, KeyUse, Parameter};

@@ -8,7 +8,6 @@ use super::api::api;
 use super::failure::Failure;
 
 /// A reply that can be sent in both versions of the protocol.
-#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Reply {
     Ok,
     Null,
