@@ -5,6 +5,9 @@
 //! on the physical position (paper, section 4.1), so an item's bits stay valid however often the ring has
 //! turned.
 
+#[cfg(feature = "std")]
+use crate::limits::MAX_SEGMENTS;
+
 /// How many generations ago a segment was the newest one; 0 is the newest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Age(pub(crate) u32);
@@ -18,6 +21,10 @@ impl RingPosition {
         self.0 as usize
     }
 }
+
+/// The bits of a [`Ring::code`] for the generations since the last full turn.
+#[cfg(feature = "std")]
+const CODE_BITS: u32 = MAX_SEGMENTS.ilog2();
 
 /// k + l segments in a circle, and the position of the newest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +50,24 @@ impl Ring {
         let newest = if turned == 0 { 0 } else { segments - turned };
         let turns = generation / u64::from(segments);
         Self { required_matches, window_generations, generation, newest, turns }
+    }
+
+    /// The generation in a form that needs no division to be read: the number of full turns, and how many
+    /// generations have begun since the last one.
+    #[cfg(feature = "std")]
+    pub(crate) fn code(&self) -> u64 {
+        self.turns << CODE_BITS | u64::from(self.into_turn())
+    }
+
+    /// The ring that has this [`code`](Self::code), with k and l of this one.
+    #[cfg(feature = "std")]
+    #[inline]
+    pub(crate) fn at_code(&self, code: u64) -> Self {
+        let (segments, turns) = (self.segments(), code >> CODE_BITS);
+        let into_turn = (code % (1 << CODE_BITS)) as u32;
+        let generation = turns * u64::from(segments) + u64::from(into_turn);
+        let newest = if into_turn == 0 { 0 } else { segments - into_turn };
+        Self { generation, newest, turns, ..*self }
     }
 
     /// k: the number of newest segments an insert writes, and the number of consecutive matches a query
@@ -141,6 +166,8 @@ mod tests {
         let mut turned = Ring::new(2, 3);
         for generation in 0..23 {
             assert_eq!(Ring::at_generation(2, 3, generation), turned);
+            #[cfg(feature = "std")]
+            assert_eq!(Ring::new(2, 3).at_code(turned.code()), turned);
             turned.advance_generation();
         }
     }

@@ -31,6 +31,8 @@ const CHECKSUM_BYTES: usize = 8;
 const PIECE_WORDS: usize = 8192;
 /// The largest valid counter. The limit keeps arithmetic on counters from overflowing.
 const MAX_COUNT: u64 = 1 << 62;
+/// The most shifts. A ring is published to threads in one word, which also has its position.
+const MAX_GENERATION: u64 = 1 << 52;
 
 impl Filter {
     /// Returns the filter as a snapshot, which every platform can read.
@@ -378,9 +380,8 @@ impl Header {
             2 => HashFunction::SipHash13 { key: key.to_le_bytes() },
             _ => return Err(SnapshotError::Field { field: "hash", value: hash.into() }),
         };
-        let mut counter = |name| field(name, input.u64(), |count| count <= MAX_COUNT);
-        let inserts = counter("inserts")?;
-        let generation = counter("generation")?;
+        let inserts = field("inserts", input.u64(), |count| count <= MAX_COUNT)?;
+        let generation = field("generation", input.u64(), |count| count <= MAX_GENERATION)?;
         let timed = matches!(window, Window::Time { .. });
         field_u32("clock", u32::from(clock_is_set), |set| timed || set == 0)?;
         let latest_ms = field("latest_ms", input.u64(), |ms| clock_is_set || ms == 0)?;

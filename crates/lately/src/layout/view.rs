@@ -6,34 +6,35 @@ use crate::sync::{AtomicU64, Ordering, sequential};
 
 /// The ring as a thread last saw it.
 pub(crate) struct View<'a> {
+    /// [`Ring::code`] of the current generation.
     published: &'a AtomicU64,
+    code: u64,
     pub(crate) ring: Ring,
 }
 
 impl<'a> View<'a> {
-    /// `published` is the generation; `ring` provides k and l.
+    /// `published` is the [`Ring::code`] of the current generation; `ring` provides k and l.
     #[inline]
     pub(crate) fn new(published: &'a AtomicU64, ring: &Ring) -> Self {
-        let mut view = Self { published, ring: ring.clone() };
-        view.is_current();
-        view
+        sequential();
+        let code = published.load(Ordering::SeqCst);
+        Self { published, code, ring: ring.at_code(code) }
     }
 
     /// Returns true if the generation is still the same. If not, updates the view to the new one.
     #[inline(always)]
     pub(crate) fn is_current(&mut self) -> bool {
         sequential();
-        let generation = self.published.load(Ordering::SeqCst);
-        let is_current = generation == self.ring.generation();
+        let code = self.published.load(Ordering::SeqCst);
+        let is_current = code == self.code;
         if !is_current {
-            self.move_to(generation);
+            self.move_to(code);
         }
         is_current
     }
 
     #[cold]
-    fn move_to(&mut self, generation: u64) {
-        let (k, l) = (self.ring.required_matches(), self.ring.window_generations());
-        self.ring = Ring::at_generation(k, l, generation);
+    fn move_to(&mut self, code: u64) {
+        (self.code, self.ring) = (code, self.ring.at_code(code));
     }
 }

@@ -240,7 +240,7 @@ impl SharedFilter {
     pub fn try_to_filter(&self) -> Result<Filter, ConfigError> {
         let mut copy = Filter::with_dimensions(self.dimensions, self.hash_function)?;
         copy.kernel = self.kernel;
-        let mut before = self.progress.generation();
+        let mut before = self.progress.view(&self.ring).ring.generation();
         self.copy_words(&mut copy);
         let ages = self.progress.ages();
         if ages.ring.generation() - before >= u64::from(ages.ring.segments()) {

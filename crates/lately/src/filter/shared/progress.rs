@@ -13,7 +13,7 @@ use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering, sequential};
 /// The counters that every operation reads or writes are copies of the state behind the lock. The insert
 /// counter has cache lines of its own.
 pub(crate) struct Progress {
-    /// The published generation.
+    /// The published generation, as [`Ring::code`].
     generation: AtomicU64,
     /// See [`Ageing::is_full`].
     full_at: AtomicU64,
@@ -39,7 +39,7 @@ pub(crate) struct Ages {
 impl Progress {
     pub(crate) fn new(ring: Ring, ageing: Ageing) -> Self {
         Self {
-            generation: AtomicU64::new(ring.generation()),
+            generation: AtomicU64::new(ring.code()),
             full_at: AtomicU64::new(ageing.full_at()),
             latest_ms: AtomicU64::new(ageing.latest_ms.map_or(0, |now| now.wrapping_add(1))),
             patience: ageing.items_per_generation / 8,
@@ -148,7 +148,7 @@ impl Progress {
         let Ages { ring, ageing } = ages;
         ring.advance_generation();
         whichever!(SharedMemory: memory, layout => layout.shared().empty_newest(ring));
-        self.generation.store(ring.generation(), Ordering::SeqCst);
+        self.generation.store(ring.code(), Ordering::SeqCst);
         sequential();
         ageing.inserts = self.inserts.0.load(Ordering::SeqCst);
         ageing.start_generation(ring, start_ms);
@@ -162,10 +162,5 @@ impl Progress {
         let mut ages = self.ages.lock().unwrap_or_else(PoisonError::into_inner);
         ages.ageing.inserts = self.inserts.0.load(Ordering::SeqCst);
         ages
-    }
-
-    /// The published generation.
-    pub(crate) fn generation(&self) -> u64 {
-        self.generation.load(Ordering::SeqCst)
     }
 }
