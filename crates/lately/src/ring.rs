@@ -56,7 +56,7 @@ impl Ring {
     /// generations have begun since the last one.
     #[cfg(feature = "std")]
     pub(crate) fn code(&self) -> u64 {
-        self.turns << CODE_BITS | u64::from(self.into_turn())
+        self.turns << CODE_BITS | u64::from(self.since_turn())
     }
 
     /// The ring that has this [`code`](Self::code), with k and l of this one.
@@ -64,9 +64,9 @@ impl Ring {
     #[inline]
     pub(crate) fn at_code(&self, code: u64) -> Self {
         let (segments, turns) = (self.segments(), code >> CODE_BITS);
-        let into_turn = (code % (1 << CODE_BITS)) as u32;
-        let generation = turns * u64::from(segments) + u64::from(into_turn);
-        let newest = if into_turn == 0 { 0 } else { segments - into_turn };
+        let since_turn = (code % (1 << CODE_BITS)) as u32;
+        let generation = turns * u64::from(segments) + u64::from(since_turn);
+        let newest = if since_turn == 0 { 0 } else { segments - since_turn };
         Self { generation, newest, turns, ..*self }
     }
 
@@ -99,7 +99,7 @@ impl Ring {
 
     /// How many generations have begun since the last full turn.
     #[inline]
-    pub(crate) fn into_turn(&self) -> u32 {
+    pub(crate) fn since_turn(&self) -> u32 {
         if self.newest == 0 { 0 } else { self.segments() - self.newest }
     }
 

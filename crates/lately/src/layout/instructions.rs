@@ -144,8 +144,8 @@ mod x86 {
         }
     }
 
-    /// AVX-512 with instructions for 16-bit numbers. VBMI itself is not used; it is required because the
-    /// processors that have it do not slow down for long vectors.
+    /// AVX-512 with instructions for 8-bit and 16-bit numbers. The processors that have VBMI do not slow down for
+    /// long vectors.
     #[cfg(feature = "std")]
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct Avx512(Avx2);
@@ -170,7 +170,7 @@ mod x86 {
         #[inline(always)]
         fn outlined<T>(self, work: impl FnOnce() -> T) -> T {
             #[inline(never)]
-            #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
+            #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx2,bmi1,bmi2")]
             fn compiled<T>(work: impl FnOnce() -> T) -> T {
                 work()
             }

@@ -125,7 +125,7 @@ impl Kernel for Avx2 {
 impl Kernel for Avx512 {
     #[inline(always)]
     fn call<W: Work>(self, work: W) -> W::Output {
-        #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
+        #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx2,bmi1,bmi2")]
         fn compiled<W: Work>(avx512: Avx512, work: W) -> W::Output {
             work.call(avx512)
         }

@@ -98,7 +98,7 @@ fn spill_share(entries: u32, load: f64) -> f64 {
     // Bisects the logarithm of x(E): the least shares are far below anything that matters.
     let (mut low, mut high) = (-80.0, 0.0);
     for _ in 0..40 {
-        let middle = (low + high) / 2.0;
+        let middle = f64::midpoint(low, high);
         if x_0(exp(middle)) > 1.0 {
             high = middle;
         } else {

@@ -141,11 +141,11 @@ fn with_load(window: Window, shape: Shape, load: f64) -> Option<Dimensions> {
 fn largest(most: f64, has_property: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (0.0, most);
     while high - low > 1e-4 * high {
-        let middle = (low + high) / 2.0;
+        let middle = f64::midpoint(low, high);
         if has_property(middle) {
-            low = middle
+            low = middle;
         } else {
-            high = middle
+            high = middle;
         }
         if high < 1e-3 {
             break;

@@ -8,6 +8,7 @@ use core::arch::x86_64::{
 };
 
 use super::kernel::{BinKernel, Line};
+use super::portable::move_lanes;
 use crate::layout::instructions::Avx2;
 
 /// Words in a vector.
@@ -56,5 +57,10 @@ impl BinKernel for Avx2 {
     fn nth_zero(self, bits: u64, n: u32) -> u32 {
         // SAFETY: as above.
         unsafe { nth_zero(bits, n) }
+    }
+
+    #[inline(always)]
+    fn move_lanes<const LANE: u32>(self, line: &mut Line, places: u64, last: u32) {
+        move_lanes::<LANE>(line, places, last);
     }
 }

@@ -17,4 +17,6 @@ pub(crate) trait BinKernel: InstructionSet {
     fn equal_lanes<const LANE: u32>(self, line: &Line, fingerprint: u64) -> u64;
     /// The position of the zero that has `n` zeros below it; there must be one.
     fn nth_zero(self, bits: u64, n: u32) -> u32;
+    /// Moves the lane after each of these places into it. After the last place follows the first.
+    fn move_lanes<const LANE: u32>(self, line: &mut Line, places: u64, last: u32);
 }

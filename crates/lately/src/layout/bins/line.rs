@@ -13,6 +13,7 @@
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
 use core::hint::select_unpredictable;
+use core::ops::Range;
 
 use super::kernel::{BinKernel, HEADER, LINE_WORDS, Line};
 use crate::ring::Ring;
@@ -45,7 +46,7 @@ impl Generation {
             number: ring.generation(),
             stamp: ring.generation() & STAMP_MASK,
             epoch_bit: 1 << (ring.turns() & 1),
-            into_epoch: ring.into_turn(),
+            into_epoch: ring.since_turn(),
             generations: ring.segments(),
         }
     }
@@ -178,7 +179,7 @@ impl<const LANE: u32> LineFormat<LANE> {
 
     /// The next place to write to.
     #[inline(always)]
-    fn next(&self, queue: Queue) -> u32 {
+    fn next(queue: Queue) -> u32 {
         (queue.header >> Self::PLACE_AT & low_bits(Self::PLACE_BITS)) as u32
     }
 
@@ -202,7 +203,7 @@ impl<const LANE: u32> LineFormat<LANE> {
     /// E - 1. Their fingerprints are equal in the lane; see [`has_equal_rest`](Self::has_equal_rest).
     #[inline(always)]
     pub(super) fn in_window(&self, queue: Queue, candidates: u64) -> u64 {
-        let next = self.next(queue);
+        let next = Self::next(queue);
         let in_order = candidates >> next | candidates << (self.entries - next);
         in_order & (self.places_mask ^ low_bits(self.entries - queue.live))
     }
@@ -217,7 +218,7 @@ impl<const LANE: u32> LineFormat<LANE> {
     /// that are not in its lane.
     #[inline(always)]
     pub(super) fn has_equal_rest(&self, line: &Line, queue: Queue, number: u32, fingerprint: u64) -> bool {
-        let place = self.next(queue) + number;
+        let place = Self::next(queue) + number;
         let place = if place < self.entries { place } else { place - self.entries };
         self.rest(line, place) == fingerprint >> LANE
     }
@@ -241,17 +242,17 @@ impl<const LANE: u32> LineFormat<LANE> {
 
     /// The number of fingerprints of the newest generation.
     #[inline(always)]
-    pub(super) fn newest(&self, queue: Queue) -> u32 {
+    pub(super) fn newest(queue: Queue) -> u32 {
         if queue.behind == 0 { queue.marks.trailing_ones() } else { 0 }
     }
 
     /// The age of the fingerprint that has so many younger ones.
-    pub(super) fn age<K: BinKernel>(&self, kernel: K, queue: Queue, younger: u32) -> u32 {
+    pub(super) fn age<K: BinKernel>(kernel: K, queue: Queue, younger: u32) -> u32 {
         queue.behind + kernel.nth_zero(!queue.marks, younger) - younger
     }
 
     /// The number of fingerprints of this age.
-    pub(super) fn count_of_age<K: BinKernel>(&self, kernel: K, queue: Queue, age: u32) -> u32 {
+    pub(super) fn count_of_age<K: BinKernel>(kernel: K, queue: Queue, age: u32) -> u32 {
         let Some(ends) = age.checked_sub(queue.behind) else { return 0 };
         let marks = queue.marks;
         let older_end = kernel.nth_zero(marks, ends);
@@ -262,7 +263,7 @@ impl<const LANE: u32> LineFormat<LANE> {
     /// Writes a fingerprint into a line that is not full.
     #[inline(always)]
     pub(super) fn append(&self, mut line: impl LineMut, queue: Queue, fingerprint: u64, now: &Generation) {
-        let place = self.next(queue);
+        let place = Self::next(queue);
         let last = self.put(&mut line, place, fingerprint, queue.header);
         let next = if place + 1 == self.entries { 0 } else { place + 1 };
         let marks = queue.marks << (queue.behind & 63) << 1 | 1;
@@ -280,12 +281,16 @@ impl<const LANE: u32> LineFormat<LANE> {
         fingerprint: u64,
         now: &Generation,
     ) {
-        let next = self.next(queue);
+        let next = Self::next(queue);
         let newest = if next == 0 { self.entries - 1 } else { next - 1 };
         let place = if younger <= newest { newest - younger } else { newest + self.entries - younger };
-        self.close_gap(line, 0, LANE, place, newest);
+        // Round the ring, the places to change are all but those from `newest` to `place`.
+        let is_wrapped = place > newest;
+        let (from, to) = (place.min(newest), place.max(newest));
+        let others = if is_wrapped { self.places_mask } else { 0 };
+        kernel.move_lanes::<LANE>(line, low_bits(to) ^ low_bits(from) ^ others, self.entries - 1);
         if self.rest_bits > 0 {
-            self.close_gap(line, self.first_rest(), self.rest_bits, place, newest);
+            self.move_rests(line, from..to, is_wrapped);
         }
         let last = line[HEADER];
         let last = self.put(&mut line, newest, fingerprint, last);
@@ -296,24 +301,22 @@ impl<const LANE: u32> LineFormat<LANE> {
         line[HEADER] = self.header(last, marks, next, queue.behind, now);
     }
 
-    /// Moves the contents of the places after `gap` up to `newest` down by one, round the ring. Places have
-    /// `width` bits, the first one at bit `start`. Does not branch: gaps are anywhere.
+    /// Moves the rest after each of these places into it, or after each of the others.
     #[inline(always)]
-    fn close_gap(&self, line: &mut Line, start: u32, width: u32, gap: u32, newest: u32) {
+    fn move_rests(&self, line: &mut Line, places: Range<u32>, or_others: bool) {
+        let (width, start) = (self.rest_bits, self.first_rest());
         let bit = |place: u32| start + place * width;
         let (first, end) = (field(line, start, width), bit(self.entries));
-        let is_wrapped = gap > newest;
-        // Round the ring, the places to change are all but those from `newest` to `gap`.
-        let (from, to) = (bit(gap.min(newest)), bit(gap.max(newest)));
-        let all = if is_wrapped { u64::MAX } else { 0 };
-        for word in (start / 64) as usize..(end as usize).div_ceil(64) {
+        let (from, to) = (bit(places.start), bit(places.end));
+        let others = if or_others { u64::MAX } else { 0 };
+        for word in (start / 64) as usize..LINE_WORDS {
             let above = if word == HEADER { 0 } else { line[word + 1] << (64 - width) };
             let moved = line[word] >> width | above;
-            let changed = bits_between(from, to, word) ^ (all & bits_between(start, end, word));
+            let changed = bits_between(from, to, word) ^ (others & bits_between(start, end, word));
             line[word] = line[word] & !changed | moved & changed;
         }
         let last = end - width;
-        let moved = select_unpredictable(is_wrapped, first, field(line, last, width));
+        let moved = select_unpredictable(or_others, first, field(line, last, width));
         set_field(line, last, width, moved);
     }
 
@@ -364,7 +367,7 @@ impl<const LANE: u32> LineFormat<LANE> {
     /// The last word of a line, brought up to date.
     pub(super) fn refreshed(&self, queue: Queue, now: &Generation) -> u64 {
         let marks = queue.marks << (queue.behind & 63);
-        self.header(queue.header, marks, self.next(queue), queue.behind, now)
+        self.header(queue.header, marks, Self::next(queue), queue.behind, now)
     }
 
     /// The last word of a line that has spilled an item now.
@@ -385,7 +388,7 @@ impl<const LANE: u32> LineFormat<LANE> {
             && place < self.entries
             && marks.count_ones() <= self.entries
             && marks >> kernel.nth_zero(marks, self.generations) == 0
-            && (behind <= SHIFTS_PER_ROUND + 1 || marks == 0 && last >> SPILLS_AT & 0b11 == 0)
+            && (behind <= SHIFTS_PER_ROUND + 1 || marks == 0 && !Self::has_spilled(last))
             && last & low_bits(self.marks_at) >> first_unused << first_unused == 0
             && unused_before_header.enumerate().all(|(i, word)| {
                 let from = if i == 0 { used % 64 } else { 0 };

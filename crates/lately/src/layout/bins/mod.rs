@@ -136,7 +136,7 @@ impl<const LANE: u32> Bins<LANE> {
     fn mean_of_age(&self, age: Age, sample: Sample) -> f64 {
         self.mean_over_lines(sample, |line| {
             let queue = self.table.format.queue(Portable, line[HEADER], &self.table.now);
-            f64::from(self.table.format.count_of_age(Portable, queue, age.0))
+            f64::from(LineFormat::<LANE>::count_of_age(Portable, queue, age.0))
         })
     }
 
@@ -303,7 +303,7 @@ impl<const LANE: u32> Table<LANE> {
         let is_even = even.matching != 0;
         let queue = even.queue.or(odd.queue, is_even);
         let younger = self.format.younger(select_unpredictable(is_even, even.matching, odd.matching));
-        if younger < self.format.newest(queue) {
+        if younger < LineFormat::<LANE>::newest(queue) {
             return Step::Nothing;
         }
         Step::Renew { line: select_unpredictable(is_even, 0, 1), queue, younger }
@@ -311,7 +311,8 @@ impl<const LANE: u32> Table<LANE> {
 
     /// The age of the newest of the fingerprints found.
     fn age<K: BinKernel>(&self, kernel: K, found: [Found; 2]) -> Option<u32> {
-        let age = |found: &Found| self.format.age(kernel, found.queue, self.format.younger(found.matching));
+        let age =
+            |found: &Found| LineFormat::<LANE>::age(kernel, found.queue, self.format.younger(found.matching));
         found.iter().filter(|found| found.matching != 0).map(age).min()
     }
 
@@ -548,7 +549,7 @@ impl<const LANE: u32> Contents for Bins<LANE> {
         let live = self.mean_over_lines(sample, |line| {
             let queue = self.table.format.queue(Portable, line[HEADER], &self.table.now);
             let ages = (0..=ring.window_generations()).filter(|&age| stays(age));
-            ages.map(|age| f64::from(self.table.format.count_of_age(Portable, queue, age))).sum()
+            ages.map(|age| f64::from(LineFormat::<LANE>::count_of_age(Portable, queue, age))).sum()
         });
         // Only even lines are marked.
         let is_marked = |line: &Line| f64::from(u8::from(LineFormat::<LANE>::has_spilled(line[HEADER])));

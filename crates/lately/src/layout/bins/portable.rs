@@ -1,7 +1,7 @@
 //! The reference implementation: compares the lanes of a word at once, on any platform.
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
-use super::kernel::{BinKernel, HEADER, Line};
+use super::kernel::{BinKernel, HEADER, LINE_WORDS, Line};
 use crate::layout::instructions::Portable;
 
 impl BinKernel for Portable {
@@ -13,6 +13,34 @@ impl BinKernel for Portable {
     #[inline(always)]
     fn nth_zero(self, bits: u64, n: u32) -> u32 {
         nth_one(!bits, n)
+    }
+
+    #[inline(always)]
+    fn move_lanes<const LANE: u32>(self, line: &mut Line, places: u64, last: u32) {
+        move_lanes::<LANE>(line, places, last);
+    }
+}
+
+/// Does not branch: the places are anywhere.
+#[inline(always)]
+pub(super) fn move_lanes<const LANE: u32>(line: &mut Line, places: u64, last: u32) {
+    let lanes = 64 / LANE;
+    let lowest_bits = u64::MAX / ((1 << LANE) - 1);
+    let one_bit_each = (0..lanes).fold(0, |bits, lane| bits | 1_u64 << (lane * (LANE + 1)));
+    let first = line[0] & ((1 << LANE) - 1);
+    let mut moved: Line = core::array::from_fn(|word| {
+        let above = if word == HEADER { 0 } else { line[word + 1] << (64 - LANE) };
+        line[word] >> LANE | above
+    });
+    let (last_word, shift) = ((last / lanes) as usize % LINE_WORDS, last % lanes * LANE);
+    moved[last_word] = moved[last_word] & !(((1 << LANE) - 1) << shift) | first << shift;
+    for word in 0..HEADER {
+        let wanted = places >> (word as u32 * lanes) & ((1 << lanes) - 1);
+        // A bit for each lane that is wanted, at a different place in each; then its highest bit; then all bits.
+        let bit = wanted.wrapping_mul(lowest_bits) & one_bit_each;
+        let highest = (bit + ((lowest_bits << (LANE - 1)) - lowest_bits)) >> (LANE - 1) & lowest_bits;
+        let mask = highest * ((1 << LANE) - 1);
+        line[word] = line[word] & !mask | moved[word] & mask;
     }
 }
 
@@ -42,12 +70,12 @@ fn equal_lanes<const LANE: u32>(line: &Line, fingerprint: u64) -> u64 {
 #[inline(always)]
 pub(super) fn nth_one(bits: u64, n: u32) -> u32 {
     const BYTES: u64 = 0x0101_0101_0101_0101;
-    let pairs = bits - (bits >> 1 & 0x55 * BYTES);
-    let nibbles = (pairs & 0x33 * BYTES) + (pairs >> 2 & 0x33 * BYTES);
-    let counts = (nibbles + (nibbles >> 4)) & 0x0f * BYTES;
+    let pairs = bits - ((bits >> 1) & (0x55 * BYTES));
+    let nibbles = (pairs & (0x33 * BYTES)) + ((pairs >> 2) & (0x33 * BYTES));
+    let counts = (nibbles + (nibbles >> 4)) & (0x0f * BYTES);
     let up_to = counts.wrapping_mul(BYTES);
     // The top bit of a byte is set if the ones up to it are too few.
-    let too_few = ((u64::from(n) | 0x80) * BYTES).wrapping_sub(up_to) & 0x80 * BYTES;
+    let too_few = ((u64::from(n) | 0x80) * BYTES).wrapping_sub(up_to) & (0x80 * BYTES);
     let shift = (too_few >> 7).wrapping_mul(BYTES) >> 56 << 3;
     let before = (up_to << 8 >> shift & 0xff) as u32;
     let byte = (bits >> shift & 0xff) as usize;

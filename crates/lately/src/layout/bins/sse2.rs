@@ -8,7 +8,7 @@ use core::arch::x86_64::{
 };
 
 use super::kernel::{BinKernel, Line};
-use super::portable::nth_one;
+use super::portable::{move_lanes, nth_one};
 use crate::layout::instructions::Sse2;
 
 /// Words in a vector.
@@ -48,5 +48,10 @@ impl BinKernel for Sse2 {
     #[inline(always)]
     fn nth_zero(self, bits: u64, n: u32) -> u32 {
         nth_one(!bits, n)
+    }
+
+    #[inline(always)]
+    fn move_lanes<const LANE: u32>(self, line: &mut Line, places: u64, last: u32) {
+        move_lanes::<LANE>(line, places, last);
     }
 }

@@ -55,7 +55,7 @@ impl<const LANE: u32> Work for Follow<LANE> {
             plain.expire(ring.generation(), l);
             // Few different fingerprints, so that many match, in all their bits or only in the lane.
             let spread = (1 << (shape.fingerprint_bits - 3)) + 1;
-            let fingerprint = random.below(5) * spread & ((1 << shape.fingerprint_bits) - 1);
+            let fingerprint = (random.below(5) * spread) & ((1 << shape.fingerprint_bits) - 1);
             let queue = format.queue(kernel, line[HEADER], &now);
             assert_eq!(queue.live as usize, plain.0.len());
             let candidates = format.candidates(kernel, &line, fingerprint);
@@ -69,13 +69,16 @@ impl<const LANE: u32> Work for Follow<LANE> {
             let ages: Vec<u64> = matches.map(|(_, generation)| ring.generation() - generation).collect();
             assert_eq!(matching.count_ones() as usize, ages.len());
             let younger = (matching != 0).then(|| format.younger(matching));
-            let age = younger.map(|younger| format.age(kernel, queue, younger));
+            let age = younger.map(|younger| LineFormat::<LANE>::age(kernel, queue, younger));
             assert_eq!(age.map(u64::from), ages.iter().copied().min());
             let of_newest = plain.0.iter().filter(|(_, generation)| *generation == ring.generation());
-            assert_eq!(format.newest(queue) as usize, of_newest.count());
+            assert_eq!(LineFormat::<LANE>::newest(queue) as usize, of_newest.count());
             for age in [0, 1, l / 2, l] {
                 let of_age = plain.0.iter().filter(|(_, generation)| ring.generation() - generation == age);
-                assert_eq!(format.count_of_age(kernel, queue, age as u32) as usize, of_age.count());
+                assert_eq!(
+                    LineFormat::<LANE>::count_of_age(kernel, queue, age as u32) as usize,
+                    of_age.count()
+                );
             }
             if random.below(8) == 0 {
                 line[HEADER] = format.refreshed(queue, &now);
