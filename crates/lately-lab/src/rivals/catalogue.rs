@@ -87,6 +87,7 @@ use Family::{BitDecay, Counters, Dictionary, Exact, Segments, Static, Timestamps
 pub(crate) const CATALOGUE: &[Contender] = &[
     contender("Rows", Family::Ours, |budget| ours(budget, Layout::Rows, Prefer::Speed)),
     contender("Rows, for memory", Family::Ours, |budget| ours(budget, Layout::Rows, Prefer::Memory)),
+    contender("Bins", Family::Ours, |budget| ours(budget, Layout::Bins, Prefer::Speed)),
     contender("Blocks", Family::Ours, |budget| ours(budget, Layout::Blocks, Prefer::Memory)),
     contender("Slices", Family::Ours, |budget| ours(budget, Layout::Slices, Prefer::Memory)),
     contender("2 Bloom filters (cell)", Segments, |budget| boxed(Sequence::new(budget, 2))),

@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn the_window_is_never_forgotten_and_items_older_than_two_windows_are_forgotten() {
-        for layout in [Layout::Rows, Layout::Blocks, Layout::Slices] {
+        for layout in [Layout::Rows, Layout::Bins, Layout::Blocks, Layout::Slices] {
             for prefer in [Prefer::Speed, Prefer::Memory] {
                 assert_never_forgets_the_window(&mut Ours::new(BUDGET, layout, prefer).expect("fits"));
                 assert_forgets_after(
