@@ -11,6 +11,7 @@ use super::decaying::Decaying;
 use super::detached::Detached;
 use super::double_buffering::DoubleBuffering;
 use super::exact::ExactWindow;
+use super::floating_counter::FloatingCounter;
 use super::forgetful::Forgetful;
 use super::generalized::Generalized;
 use super::group::Group;
@@ -19,6 +20,7 @@ use super::reservoir_sampling::ReservoirSampling;
 use super::scope_decay::ScopeDecay;
 use super::segmented_aging::SegmentedAging;
 use super::sequence::Sequence;
+use super::spectral::Spectral;
 use super::stable::Stable;
 use super::statics::{Fast, SplitBlock};
 use super::swamp::Swamp;
@@ -104,6 +106,8 @@ pub(crate) const CATALOGUE: &[Contender] = &[
     contender("biased, by load", BitDecay, |budget| boxed(BiasedSampling::new(budget, Deletions::ByLoad))),
     contender("stable", Counters, |budget| Stable::new(budget).and_then(boxed)),
     contender("counting and queue", Counters, |budget| CountingQueue::new(budget).and_then(boxed)),
+    contender("spectral and queue", Counters, |budget| Spectral::new(budget).and_then(boxed)),
+    contender("floating and queue", Counters, |budget| FloatingCounter::new(budget).and_then(boxed)),
     Contender {
         name: "decaying",
         family: Counters,
