@@ -15,6 +15,7 @@ use super::floating_counter::FloatingCounter;
 use super::forgetful::Forgetful;
 use super::generalized::Generalized;
 use super::group::Group;
+use super::inferential_timing::InferentialTiming;
 use super::ours::Ours;
 use super::reservoir_sampling::ReservoirSampling;
 use super::scope_decay::ScopeDecay;
@@ -117,6 +118,7 @@ pub(crate) const CATALOGUE: &[Contender] = &[
     contender("block decaying", Counters, |budget| BlockDecaying::new(budget).and_then(boxed)),
     contender("temporal counting", Counters, |budget| TemporalCounting::new(budget).and_then(boxed)),
     contender("timing", Timestamps, |budget| Timing::new(budget).and_then(boxed)),
+    contender("inferential timing", Timestamps, |budget| InferentialTiming::new(budget).and_then(boxed)),
     contender("time interval", Timestamps, |budget| TimeInterval::new(budget).and_then(boxed)),
     contender("group", Timestamps, |budget| Group::new(budget).and_then(boxed)),
     contender("detached (DCBA)", Timestamps, |budget| Detached::new(budget).and_then(boxed)),

@@ -24,6 +24,7 @@ mod floating_counter;
 mod forgetful;
 mod generalized;
 mod group;
+mod inferential_timing;
 mod ours;
 mod pieces;
 mod queued;
@@ -47,6 +48,8 @@ pub(crate) use exact::ExactWindow;
 pub(crate) use pieces::{Bits, Random, hash_of, position};
 pub(crate) use swamp::Swamp;
 
+use std::ops::RangeInclusive;
+
 /// Contenders that can choose their slack aim at that of lately's planner: a fifth of the window at its peak.
 /// For filters that forget one generation at a time, that is one generation of five.
 pub(crate) const GENERATIONS: u64 = 5;
@@ -58,6 +61,12 @@ pub(crate) trait Rival: Send {
 
     /// Returns true if the item arrived lately.
     fn contains(&self, hash: u64) -> bool;
+
+    /// Returns how many inserts ago the item last came, as far as the structure can tell: 0 for the last
+    /// insert. `None` if the item is not reported, or if the structure tells no ages.
+    fn age_of(&self, _hash: u64) -> Option<RangeInclusive<u64>> {
+        None
+    }
 
     /// Returns all memory held for the items, in bits.
     fn memory_bits(&self) -> u64;

@@ -1,5 +1,7 @@
 //! `lately`'s own layouts: the planner gets the window and the memory, and finds the best rate.
 
+use std::ops::RangeInclusive;
+
 use lately::{Filter, Layout, Plan, Prefer};
 
 use super::{Budget, Rival};
@@ -26,6 +28,10 @@ impl Rival for Ours {
 
     fn contains(&self, hash: u64) -> bool {
         self.filter.contains_hash(hash)
+    }
+
+    fn age_of(&self, hash: u64) -> Option<RangeInclusive<u64>> {
+        self.filter.age_of_hash(hash).map(|age| age.inserts)
     }
 
     fn memory_bits(&self) -> u64 {
