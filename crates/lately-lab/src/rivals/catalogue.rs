@@ -3,10 +3,12 @@
 use lately::{Layout, Prefer};
 
 use super::a2::A2Buffering;
+use super::backyard::Backyard;
 use super::biased_sampling::{BiasedSampling, Deletions};
 use super::block_decaying::BlockDecaying;
 use super::counting_queue::CountingQueue;
 use super::cuckoo::Cuckoo;
+use super::cuckoo_clock::CuckooClock;
 use super::decaying::Decaying;
 use super::detached::Detached;
 use super::double_buffering::DoubleBuffering;
@@ -124,6 +126,8 @@ pub(crate) const CATALOGUE: &[Contender] = &[
     contender("detached (DCBA)", Timestamps, |budget| Detached::new(budget).and_then(boxed)),
     contender("SWAMP", Dictionary, |budget| Swamp::new(budget).and_then(boxed)),
     contender("cuckoo with ages", Dictionary, |budget| Cuckoo::new(budget).and_then(boxed)),
+    contender("backyard", Dictionary, |budget| Backyard::new(budget).and_then(boxed)),
+    contender("cuckoo-clock", Dictionary, |budget| CuckooClock::new(budget).and_then(boxed)),
     contender("fastbloom", Static, |budget| boxed(Fast::new(budget))),
     contender("sbbf-rs", Static, |budget| boxed(SplitBlock::new(budget))),
     contender("exact map and ring", Exact, |budget| boxed(ExactWindow::for_budget(budget))),

@@ -139,9 +139,9 @@ mod tests {
         let inferred = |age: u64| *filter.age_of(hash_of(inserts - 1 - age)).expect("reported").start();
         assert!(ages.clone().all(|age| inferred(age) <= age));
         let wrong = ages.clone().filter(|&age| inferred(age) != age).count() as f64;
-        let hashes = filter.timing.ages(0).count() as i32;
+        let hashes = filter.timing.ages(0).count() as f64;
         let rewritten =
-            |age: u64| (1.0 - (-(age as f64) / filter.timing.cells_per_hash()).exp()).powi(hashes);
+            |age: u64| (1.0 - (-(age as f64) / filter.timing.cells_per_hash()).exp()).powf(hashes);
         let expected: f64 = ages.map(rewritten).sum();
         assert!((wrong - expected).abs() < 4.0 * expected.sqrt(), "{wrong} wrong, {expected} expected");
     }

@@ -7,6 +7,7 @@
 //! Queries and arrivals are independent, as in the paper (section 2.2): `contains` changes nothing.
 
 mod a2;
+mod backyard;
 mod biased_sampling;
 mod block_decaying;
 mod bloom;
@@ -15,6 +16,7 @@ mod compact_counters;
 mod counting_queue;
 mod counting_table;
 mod cuckoo;
+mod cuckoo_clock;
 mod decay_model;
 mod decaying;
 mod detached;
@@ -32,6 +34,7 @@ mod reservoir_sampling;
 mod scope_decay;
 mod segmented_aging;
 mod sequence;
+mod sorted_bins;
 mod spectral;
 mod stable;
 mod statics;
