@@ -12,8 +12,8 @@
 //! a race gives.
 //!
 //! Parameters: J = 5, TTLs of 3 bits; the number of buckets and the bytes of a slot with the lowest expected
-//! rate, 2 * 6 g / (buckets * 2^f), where f is the length of a fingerprint; as many slots per bucket as fit, so
-//! that at most 93% of them are taken. The scan's time is not in the mean time of an insert, as most stretches
+//! rate, 2 * 6 g / (buckets * 2^f), where f is the length of a fingerprint; as many slots per bucket as fit, at
+//! most 256, as an operation searches two buckets; at most 93% of all slots are taken. The scan's time is not in the mean time of an insert, as most stretches
 //! of a race are without a scan; the benchmark counts it.
 
 use std::hash::{BuildHasher, Hasher};
@@ -30,6 +30,7 @@ const TTL: u32 = GENERATIONS as u32 + 1;
 const TTL_BITS: usize = 3;
 const MOST_FINGERPRINT_BITS: usize = 32;
 const MAX_LOAD: f64 = 0.93;
+const MOST_SLOTS_PER_BUCKET: usize = 256;
 
 pub(super) struct CuckooClock {
     filter: CuckooFilter<HashedAlready>,
@@ -83,6 +84,7 @@ impl CuckooClock {
         });
         let fitting = shapes
             .filter_map(|shape| shape.filled(memory_bytes))
+            .filter(|shape| shape.slots_per_bucket <= MOST_SLOTS_PER_BUCKET)
             .filter(|shape| most_items <= MAX_LOAD * (shape.buckets * shape.slots_per_bucket) as f64);
         // The expected rate is the lower, the more buckets and fingerprints there are.
         let shape = fitting.max_by_key(|shape| (shape.buckets as u128) << shape.fingerprint_bits())?;
