@@ -2,6 +2,7 @@
 //! the rounds. Answers are checked before anything is timed. Absolute times on a shared machine mean little;
 //! the ratios are the result.
 
+mod bursts;
 mod contenders;
 pub(crate) mod numbers;
 mod pauses;
@@ -61,9 +62,11 @@ pub(crate) fn run(is_quick: bool, is_json: bool, only: &str) {
     }
     // Measurements that do not compare contenders.
     let alone = only.is_empty().then(|| {
+        eprintln!("bursts");
+        let bursts = bursts::measure();
         let threads: Vec<Value> = windows.iter().map(|&window| threads::measure(window, rounds)).collect();
         let pauses = pauses::measure(if is_quick { 1_000_000 } else { 10_000_000 });
-        json!({ "threads": threads, "pauses": pauses })
+        json!({ "bursts": bursts, "threads": threads, "pauses": pauses })
     });
     if is_json {
         let figures: Vec<Value> = figures.iter().map(|figure| as_json(figure, &figures)).collect();
