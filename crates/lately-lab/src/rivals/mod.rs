@@ -46,6 +46,7 @@ mod time_interval;
 mod timing;
 
 pub(crate) use catalogue::{CATALOGUE, Contender, Family};
+pub(crate) use cuckoo_clock::HashedAlready;
 #[cfg(test)]
 pub(crate) use exact::ExactWindow;
 pub(crate) use pieces::{Bits, Random, hash_of, position};
