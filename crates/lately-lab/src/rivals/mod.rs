@@ -1,8 +1,9 @@
-//! The sliding-window filters that the paper names (section 3), behind one interface.
+//! The sliding-window filters that the paper names (section 3), and a published crate, behind one interface.
 //!
 //! Each has its own file, which names the source and states the rule by which parameters follow from memory
-//! and window. We did not have the original texts: all filters are built from what the paper says about them,
-//! and where that leaves something open, the file says what we chose.
+//! and window. We did not have the original texts: filters are built from what the paper says about them, and
+//! from what is commonly known about their sources. Where that leaves something open, the file says what we
+//! chose.
 //!
 //! Queries and arrivals are independent, as in the paper (section 2.2): `contains` changes nothing.
 
