@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use super::ratios::{Ratio, median};
 use super::{KEYS, warm_ups};
 
-/// The time that two threads work in a round, in nanoseconds of one thread: some ten milliseconds each, so
-/// that it matters little if the system starts both threads on one core.
-const WORK_OF_TWO: f64 = 2e7;
-/// The fewest and the most batches for two threads.
-const BATCHES_OF_TWO: (u64, u64) = (8, 64);
+/// The work that one thread and two threads are compared with, in nanoseconds of one thread: some ten
+/// milliseconds for each of two, so that it matters little if the system starts both on one core.
+const WORK: f64 = 2e7;
+/// The fewest and the most batches of this work.
+const BATCHES: (u64, u64) = (8, 64);
 
 #[derive(Clone, Copy, PartialEq)]
 enum Operation {
@@ -145,7 +145,10 @@ struct Pair {
 /// Nanoseconds per key, for each round.
 #[derive(Default)]
 struct Times {
+    /// Of one batch.
     own: Vec<f64>,
+    shared: Vec<f64>,
+    /// Of many batches, in the same shared filter.
     one_thread: Vec<f64>,
     two_threads: Vec<f64>,
 }
@@ -198,25 +201,31 @@ impl Pair {
         self.insert(self.window / 2);
         self.check(task);
         let mut times = Times::default();
-        let mut batches_of_two = BATCHES_OF_TWO.0;
+        let mut count = BATCHES.0;
         for round in 0..rounds {
             let batches = self.batches(task, warm_ups(self.window) + 1);
             let own = timed(&batches, task, |batch, seen| on_filter(&mut self.own, task, batch, seen));
-            let one = timed(&batches, task, |batch, seen| on_shared(&self.shared, task, batch, seen));
+            let shared = timed(&batches, task, |batch, seen| on_shared(&self.shared, task, batch, seen));
             times.own.extend(own.last());
-            times.one_thread.extend(one.last());
+            times.shared.extend(shared.last());
             if round == 0 {
-                let batches = WORK_OF_TWO / (median(&one) * KEYS as f64);
-                batches_of_two = (batches as u64).clamp(BATCHES_OF_TWO.0, BATCHES_OF_TWO.1) / 2 * 2;
+                let batches = (WORK / (median(&shared) * KEYS as f64)) as u64;
+                count = batches.clamp(BATCHES.0, BATCHES.1).next_multiple_of(2);
             }
-
-            let batches = self.batches(task, batches_of_two);
-            let start = Instant::now();
-            on_two_threads(&self.shared, task, &batches);
-            times.two_threads.push(start.elapsed().as_nanos() as f64 / (batches_of_two * KEYS) as f64);
-            self.catch_up(task, &batches);
+            times.one_thread.push(self.time_threads(task, count, on_one_thread));
+            times.two_threads.push(self.time_threads(task, count, on_two_threads));
         }
         times
+    }
+
+    /// Returns the nanoseconds per key that threads take for this many batches.
+    fn time_threads(&mut self, task: Task, count: u64, work: fn(&SharedFilter, Task, &[Batch])) -> f64 {
+        let batches = self.batches(task, count);
+        let start = Instant::now();
+        work(&self.shared, task, &batches);
+        let ns = start.elapsed().as_nanos() as f64 / (count * KEYS) as f64;
+        self.catch_up(task, &batches);
+        ns
     }
 
     /// Gives the keys that threads have inserted to the other filter.
@@ -230,7 +239,7 @@ impl Pair {
     /// window, so all must be reported. `check_or_insert` does not insert a new key that it mistakes for a
     /// known one, and forgets it with that one.
     fn check(&mut self, task: Task) {
-        let batches = self.batches(task, BATCHES_OF_TWO.0);
+        let batches = self.batches(task, BATCHES.0);
         on_two_threads(&self.shared, task, &batches);
         self.catch_up(task, &batches);
         let mut seen = vec![false; KEYS as usize];
@@ -243,13 +252,17 @@ impl Pair {
     }
 }
 
+/// Performs the task on all batches.
+fn on_one_thread(shared: &SharedFilter, task: Task, batches: &[Batch]) {
+    timed(batches, task, |batch, seen| on_shared(shared, task, batch, seen));
+}
+
 /// Performs the task on all batches; each thread takes half of them.
 fn on_two_threads(shared: &SharedFilter, task: Task, batches: &[Batch]) {
     let (one, other) = batches.split_at(batches.len() / 2);
-    let work = |batches| timed(batches, task, |batch, seen| on_shared(shared, task, batch, seen));
     std::thread::scope(|scope| {
-        scope.spawn(|| work(one));
-        work(other);
+        scope.spawn(|| on_one_thread(shared, task, one));
+        on_one_thread(shared, task, other);
     });
 }
 
@@ -273,9 +286,10 @@ impl Times {
             "operation": task.name(),
             "window": window,
             "filter_ns": median(&self.own),
-            "shared_one_thread_ns": median(&self.one_thread),
-            "shared_two_threads_ns": median(&self.two_threads),
-            "one_thread_over_filter": Ratio::new(&self.one_thread, &self.own).to_json(),
+            "shared_ns": median(&self.shared),
+            "one_thread_over_filter": Ratio::new(&self.shared, &self.own).to_json(),
+            "one_thread_ns": median(&self.one_thread),
+            "two_threads_ns": median(&self.two_threads),
             "two_threads_speedup": Ratio::new(&self.one_thread, &self.two_threads).to_json(),
         })
     }
@@ -293,7 +307,8 @@ mod tests {
             let mut pair = Pair::filled(&builder.clone().layout(layout), window);
             for task in Task::all() {
                 let times = pair.measure(task, 1);
-                assert_eq!((times.own.len(), times.one_thread.len(), times.two_threads.len()), (1, 1, 1));
+                let Times { own, shared, one_thread, two_threads } = &times;
+                assert!([own, shared, one_thread, two_threads].iter().all(|times| times.len() == 1));
                 assert!(times.to_json("", task, window)["two_threads_speedup"]["median"].is_f64());
             }
         }
