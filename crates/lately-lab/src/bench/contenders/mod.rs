@@ -49,6 +49,10 @@ pub(crate) trait Contender {
     fn count_contained(&self, keys: &[u64]) -> usize;
     /// Bytes on the heap.
     fn memory_bytes(&self) -> u64;
+    /// Returns the promised false positive rate.
+    fn rate(&self) -> f64 {
+        1e-3
+    }
     /// Called before this many keys are inserted, for filters that cannot forget.
     fn make_room(&mut self, _keys: u64) {}
     /// Returns the time of work between calls, such as scans, that each inserted key takes on average.

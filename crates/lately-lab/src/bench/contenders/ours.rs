@@ -8,6 +8,8 @@ use super::Contender;
 pub(super) struct Ours {
     name: &'static str,
     filter: Filter,
+    /// As planned. Kept, because a plan takes time to compute.
+    rate: f64,
     inserted: u64,
     /// If set, the filter was told to use these, and takes part in one task only.
     instructions: Option<Instructions>,
@@ -31,7 +33,8 @@ impl Ours {
     }
 
     fn filled(name: &'static str, filter: Filter, window: u64) -> Self {
-        let mut new = Self { name, filter, inserted: 0, instructions: None };
+        let rate = filter.plan().false_positive_rate;
+        let mut new = Self { name, filter, rate, inserted: 0, instructions: None };
         let mut seen = vec![false; 10_000];
         while new.inserted < 3 * window {
             let keys: Vec<u64> = (new.inserted..new.inserted + 10_000).collect();
@@ -71,6 +74,10 @@ impl Contender for Ours {
 
     fn memory_bytes(&self) -> u64 {
         self.filter.plan().memory_bytes
+    }
+
+    fn rate(&self) -> f64 {
+        self.rate
     }
 
     fn takes_part(&self, task: Task) -> bool {
