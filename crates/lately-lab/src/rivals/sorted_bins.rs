@@ -49,12 +49,13 @@ impl SortedBins {
     /// Returns the place of a group's first one (or of its zero) in the bin's word, and the slots of the group.
     #[inline]
     fn group(&self, bin: usize, group: u32) -> (u32, Range<usize>) {
+        // The zero that ends the group: the lowest after those of the groups before it.
         let mut ends = !self.groups[bin];
         (0..group).for_each(|_| ends &= ends - 1);
         let end = ends.trailing_zeros();
-        // Before its end there are `group` zeros; all else are ones.
+        // Before it there are `group` zeros, and a one for each slot.
         let last = bin * SLOTS_PER_BIN + (end - group) as usize;
-        let count = (self.groups[bin] << (64 - end).min(63) << u32::from(end == 0)).leading_ones();
+        let count = self.groups[bin].checked_shl(64 - end).map_or(0, u64::leading_ones);
         (end - count, last - count as usize..last)
     }
 
