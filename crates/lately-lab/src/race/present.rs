@@ -68,8 +68,8 @@ pub(super) fn section(outcomes: &[Outcome], is_quick: bool) -> Section {
     }
     section.heading("How long ago?");
     section.paragraph(
-        "Some contenders tell how many inserts ago an item came. For items of the window: the distance of the \
-         true age from the one told (from the middle, if a range is told), divided by the window, and how \
+        "Some contenders tell how many inserts ago an item came. For items of the window: the distance of \
+         the true age from the one told (from the middle, if a range is told), divided by the window, and how \
          often the true age is not in the range. Ours tell a range, whose width is a generation or more; the \
          inferential Timing Bloom filter tells one number.",
     );

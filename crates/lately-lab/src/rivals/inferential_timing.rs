@@ -42,6 +42,12 @@ struct Inference {
     odds: f64,
 }
 
+impl Inference {
+    fn is_reported(&self) -> bool {
+        self.odds >= 1.0
+    }
+}
+
 impl InferentialTiming {
     pub(super) fn new(budget: Budget) -> Option<Self> {
         Some(Self { timing: Timing::new(budget)?, window: budget.window })
@@ -67,11 +73,11 @@ impl Rival for InferentialTiming {
     }
 
     fn contains(&self, hash: u64) -> bool {
-        self.infer(hash).is_some_and(|inference| inference.odds >= 1.0)
+        self.infer(hash).is_some_and(|inference| inference.is_reported())
     }
 
     fn age_of(&self, hash: u64) -> Option<RangeInclusive<u64>> {
-        let age = self.infer(hash)?.most_likely_age;
+        let age = self.infer(hash).filter(Inference::is_reported)?.most_likely_age;
         Some(age..=age)
     }
 
