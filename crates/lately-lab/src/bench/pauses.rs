@@ -9,7 +9,7 @@
 
 use std::time::Instant;
 
-use lately::{Builder, Filter, Segment};
+use lately::{Builder, Filter, Layout, Segment};
 use serde_json::{Value, json};
 
 use super::contenders::limit::places_on_huge_pages;
@@ -17,12 +17,13 @@ use super::contenders::limit::places_on_huge_pages;
 /// How often the turns are repeated.
 const REPLAYS: usize = 4;
 
-/// Measures median, p99.99 and longest time of single inserts over four turns, for rows and for slices. To
+/// Measures median, p99.99 and longest time of single inserts over four turns, for rows, bins and slices. To
 /// show the machine's own share, it also measures an empty operation, and reading and writing one random line
 /// in as much memory as the rows have.
 pub(crate) fn measure(window: u64) -> Value {
     let rows = Filter::builder().window(window).false_positive_rate(1e-3).shape(5, 10);
     let rows = rows.segment(Segment::Rows { row_bytes: 64, parts: 2 });
+    let bins = Filter::builder().window(window).false_positive_rate(1e-3).layout(Layout::Bins);
     let slices = Filter::builder().window(window).shape(12, 14);
     let inserts_of = |builder: Builder| inserts(builder.build().expect("a valid promise"));
     let lines = rows.plan().expect("a valid promise").memory_bytes / 64;
@@ -32,6 +33,7 @@ pub(crate) fn measure(window: u64) -> Value {
         "nothing but the clock": summary(6 * window, || |_| ()),
         "one random line": random_lines(lines, 6 * window),
         "rows of 64 bytes": inserts_of(rows),
+        "bins": inserts_of(bins),
         "slices (12, 14)": inserts_of(slices),
     })
 }

@@ -1,6 +1,8 @@
 //! The accuracy of one contender in one stream: the items that it reports wrongly, and those that it fails to
 //! report.
 
+use std::ops::RangeInclusive;
+
 use super::moments::Moment;
 use crate::rivals::Rival;
 
@@ -14,6 +16,8 @@ pub(super) struct Accuracy {
     /// Just-expired items that are reported, divided by the window: mean and maximum over the moments. `None`
     /// for filters that never forget.
     pub(super) slack: Option<Slack>,
+    /// `None` for filters that tell no ages.
+    pub(super) ages: Option<AgeErrors>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,11 +26,54 @@ pub(super) struct Slack {
     pub(super) peak: f64,
 }
 
+/// How far the ages that a contender tells for items of the window are off.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct AgeErrors {
+    pub(super) told: u64,
+    /// The number of ranges that do not contain the true age.
+    pub(super) wrong: u64,
+    /// The sum of the distances, in inserts, from the middle of the range to the true age.
+    distances: f64,
+    largest: f64,
+}
+
+impl AgeErrors {
+    fn add(&mut self, range: &RangeInclusive<u64>, age: u64) {
+        let distance = (range.start().midpoint(*range.end()) as f64 - age as f64).abs();
+        self.told += 1;
+        self.wrong += u64::from(!range.contains(&age));
+        self.distances += distance;
+        self.largest = self.largest.max(distance);
+    }
+
+    /// Returns the mean distance, in inserts.
+    pub(super) fn mean(&self) -> f64 {
+        self.distances / self.told as f64
+    }
+
+    /// Returns the largest distance, in inserts.
+    pub(super) fn largest(&self) -> f64 {
+        self.largest
+    }
+
+    pub(super) fn wrong_share(&self) -> f64 {
+        self.wrong as f64 / self.told as f64
+    }
+}
+
 /// Contenders that report fewer strangers than this at the first moment get more stranger queries at the
 /// others.
 const RARE: u64 = 10;
 
 impl Accuracy {
+    fn ask_ages(&mut self, rival: &dyn Rival, moment: &Moment) {
+        for (&hash, &age) in moment.window.iter().zip(&moment.window_ages) {
+            if let Some(range) = rival.age_of(hash) {
+                self.ages.get_or_insert_default().add(&range, age);
+            }
+        }
+    }
+
     /// Returns how many of them are reported.
     fn ask_strangers(&mut self, rival: &dyn Rival, strangers: &[u64]) -> u64 {
         let reported = rival.count_contained(strangers);
@@ -58,6 +105,7 @@ pub(super) fn measure(rival: &mut dyn Rival, hashes: &[u64], window: u64, moment
         inserted = moment.inserts;
         accuracy.window_queries += moment.window.len() as u64;
         accuracy.false_negatives += moment.window.len() as u64 - rival.count_contained(&moment.window);
+        accuracy.ask_ages(rival, moment);
         let strangers = accuracy.ask_strangers(rival, &moment.strangers);
         if is_rarely_mistaken {
             accuracy.ask_strangers(rival, &moment.more_strangers);
@@ -155,6 +203,22 @@ mod tests {
         assert!((six.mean - 0.1).abs() < 0.04 && (0.13..=0.21).contains(&six.peak), "{six:?}");
         let swamp = slack("SWAMP");
         assert!(swamp.peak < 0.01, "{swamp:?}");
+    }
+
+    #[test]
+    fn told_ages_are_near_the_true_ones() {
+        let ages = |name, stream| of(by_name(name), stream).expect("fits").ages;
+        for stream in Stream::ALL {
+            // Bins tell the generation of a fingerprint, which only another item's fingerprint can hide.
+            let bins = ages("Bins", stream).expect("tells ages");
+            assert!(bins.wrong_share() < 0.001, "{bins:?}");
+            assert!(bins.mean() < 0.1 * WINDOW as f64, "{bins:?}");
+            let rows = ages("Rows", stream).expect("tells ages");
+            assert!(rows.wrong_share() < 0.05 && rows.mean() < 0.2 * WINDOW as f64, "{rows:?}");
+            let inferred = ages("inferential timing", stream).expect("tells ages");
+            assert!(inferred.mean() < 0.1 * WINDOW as f64, "{inferred:?}");
+        }
+        assert_eq!(ages("SWAMP", Stream::Distinct), None);
     }
 
     #[test]

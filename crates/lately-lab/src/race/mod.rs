@@ -222,6 +222,12 @@ impl Outcome {
             "false_positive_rate": digits(accuracy.false_positive_rate()),
             "npws": accuracy.slack.map(|slack| digits(slack.mean)),
             "peak_npws": accuracy.slack.map(|slack| digits(slack.peak)),
+            "ages": accuracy.ages.map(|ages| json!({
+                "told": ages.told,
+                "wrong": ages.wrong,
+                "mean_error": digits(ages.mean() / self.window as f64),
+                "largest_error": digits(ages.largest() / self.window as f64),
+            })),
             "insert_ns": measured.speed.map(|speed| digits(speed.insert.mean)),
             "insert_p999_ns": measured.speed.map(|speed| digits(speed.insert.p999)),
             "query_ns": measured.speed.map(|speed| digits(speed.query.mean)),

@@ -27,6 +27,8 @@ pub(super) struct Moment {
     pub(super) inserts: usize,
     /// All of these are in the window.
     pub(super) window: Vec<u64>,
+    /// For each of these, the number of inserts after its last one.
+    pub(super) window_ages: Vec<u64>,
     /// None of these is in the window, but all were inserted at most `slack_windows` windows before it.
     pub(super) expired: Vec<u64>,
     /// The number of all these items; `expired` may be a sample of them.
@@ -71,11 +73,12 @@ fn next_sightings(items: &[u64]) -> Vec<usize> {
 impl History<'_> {
     fn moment(&self, window: usize, inserts: usize, number: usize, sampling: &Sampling) -> Moment {
         // Only the last sighting of each item up to now.
-        let last_sightings = |from: usize, to: usize| -> Vec<u64> {
+        let last_sightings = |from: usize, to: usize| -> Vec<usize> {
             let arrivals = (inserts - to..inserts - from).rev();
-            arrivals.filter(|&i| self.next[i] >= inserts).map(|i| self.items[i]).collect()
+            arrivals.filter(|&i| self.next[i] >= inserts).collect()
         };
-        let in_window = last_sightings(0, window);
+        let hashes = |arrivals: &[usize]| arrivals.iter().map(|&i| hash_of(self.items[i])).collect();
+        let in_window = evenly(&last_sightings(0, window), sampling.window_items);
         let expired = last_sightings(window, (sampling.slack_windows + 1) * window);
         let all_strangers = (sampling.strangers + sampling.more_strangers) as u64;
         let first_stranger = STRANGERS + number as u64 * all_strangers;
@@ -83,20 +86,20 @@ impl History<'_> {
         let more_strangers = strangers.split_off(sampling.strangers);
         Moment {
             inserts,
-            window: evenly(&in_window, sampling.window_items),
+            window: hashes(&in_window),
+            window_ages: in_window.iter().map(|&i| (inserts - 1 - i) as u64).collect(),
             expired_in_all: expired.len(),
-            expired: evenly(&expired, sampling.expired_items),
+            expired: hashes(&evenly(&expired, sampling.expired_items)),
             strangers,
             more_strangers,
         }
     }
 }
 
-/// Returns the hashes of at most `count` items, spread evenly over `all`, with the first and the last among
-/// them.
-fn evenly(all: &[u64], count: usize) -> Vec<u64> {
+/// Returns at most `count` arrivals, spread evenly over `all`, with the first and the last among them.
+fn evenly(all: &[usize], count: usize) -> Vec<usize> {
     let chosen = count.min(all.len());
-    (0..chosen).map(|i| all[i * (all.len() - 1) / (chosen - 1).max(1)]).map(hash_of).collect()
+    (0..chosen).map(|i| all[i * (all.len() - 1) / (chosen - 1).max(1)]).collect()
 }
 
 #[cfg(test)]
@@ -130,6 +133,10 @@ mod tests {
                     !moment.strangers.iter().chain(&moment.more_strangers).any(|&hash| exact.contains(hash)),
                     "{stream:?}"
                 );
+                for (hash, &age) in moment.window.iter().zip(&moment.window_ages) {
+                    let last = items[..inserted].iter().rposition(|&item| hash_of(item) == *hash);
+                    assert_eq!(last, Some(inserted - 1 - age as usize), "{stream:?}");
+                }
                 assert!(moment.window.len() <= 400 && moment.expired.len() <= 900);
                 assert!(stream != Stream::Distinct || moment.expired_in_all == 1500);
             }

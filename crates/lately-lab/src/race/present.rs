@@ -66,6 +66,16 @@ pub(super) fn section(outcomes: &[Outcome], is_quick: bool) -> Section {
     for window in windows(outcomes) {
         streams(&mut section, outcomes, window);
     }
+    section.heading("How long ago?");
+    section.paragraph(
+        "Some contenders tell how many inserts ago an item came. For items of the window: the distance of \
+         the true age from the one told (from the middle, if a range is told), divided by the window, and how \
+         often the true age is not in the range. Ours tell a range, whose width is a generation or more; the \
+         inferential Timing Bloom filter tells one number.",
+    );
+    for window in windows(outcomes) {
+        ages(&mut section, outcomes, window);
+    }
     section.heading("All results");
     for window in windows(outcomes) {
         for stream in Stream::ALL {
@@ -296,6 +306,22 @@ fn streams(section: &mut Section, outcomes: &[Outcome], window: u64) {
             &table,
         );
     }
+}
+
+fn ages(section: &mut Section, outcomes: &[Outcome], window: u64) {
+    let mut table =
+        Table::new(["contender", "stream", "bits", "mean error", "largest error", "not in range"]);
+    for outcome in outcomes.iter().filter(|outcome| outcome.window == window) {
+        let Some(ages) = outcome.result.as_ref().and_then(|result| result.accuracy.ages) else { continue };
+        let mut row = table.row();
+        row.text(outcome.contender.name);
+        row.text(outcome.stream.name());
+        row.number(outcome.bits_per_item.to_string());
+        row.number(format!("{:.4}", ages.mean() / window as f64));
+        row.number(format!("{:.3}", ages.largest() / window as f64));
+        row.number(scientific(ages.wrong_share()));
+    }
+    section.folded_table(&format!("Errors of ages, window {window}"), &table);
 }
 
 fn table(outcomes: &[&Outcome]) -> Table {

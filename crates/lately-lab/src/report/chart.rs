@@ -35,7 +35,7 @@ pub(crate) enum Mark {
 }
 
 /// The number of marker forms.
-pub(crate) const MARKER_FORMS: usize = 6;
+pub(crate) const MARKER_FORMS: usize = 8;
 
 pub(crate) struct Series {
     /// If empty, the series is not in the legend: it belongs to another series of its colour.
@@ -463,6 +463,9 @@ fn draw_marker(svg: &mut String, (x, y): (f64, f64), form: usize, r: f64, paint:
         2 => format!("M{x:.1},{:.1}l{s},{t}h-{t}z", y - 1.3 * r, s = 1.2 * r, t = 2.4 * r),
         3 => format!("M{x:.1},{:.1}l{s},{s}l-{s},{s}l-{s},-{s}z", y - 1.4 * r, s = 1.4 * r),
         4 => format!("M{x:.1},{:.1}l{s},-{t}h-{t}z", y + 1.3 * r, s = 1.2 * r, t = 2.4 * r),
+        // Lying and standing rectangles.
+        5 => format!("M{:.1},{:.1}h{s}v{t}h-{s}z", x - 1.4 * r, y - 0.6 * r, s = 2.8 * r, t = 1.2 * r),
+        6 => format!("M{:.1},{:.1}h{t}v{s}h-{t}z", x - 0.6 * r, y - 1.4 * r, s = 2.8 * r, t = 1.2 * r),
         // A plus sign.
         _ => format!(
             "M{:.1},{:.1}h{t}v{t}h{t}v{t}h-{t}v{t}h-{t}v-{t}h-{t}v-{t}h{t}z",

@@ -3,22 +3,27 @@
 use lately::{Layout, Prefer};
 
 use super::a2::A2Buffering;
+use super::backyard::Backyard;
 use super::biased_sampling::{BiasedSampling, Deletions};
 use super::block_decaying::BlockDecaying;
 use super::counting_queue::CountingQueue;
 use super::cuckoo::Cuckoo;
+use super::cuckoo_clock::CuckooClock;
 use super::decaying::Decaying;
 use super::detached::Detached;
 use super::double_buffering::DoubleBuffering;
 use super::exact::ExactWindow;
+use super::floating_counter::FloatingCounter;
 use super::forgetful::Forgetful;
 use super::generalized::Generalized;
 use super::group::Group;
+use super::inferential_timing::InferentialTiming;
 use super::ours::Ours;
 use super::reservoir_sampling::ReservoirSampling;
 use super::scope_decay::ScopeDecay;
 use super::segmented_aging::SegmentedAging;
 use super::sequence::Sequence;
+use super::spectral::Spectral;
 use super::stable::Stable;
 use super::statics::{Fast, SplitBlock};
 use super::swamp::Swamp;
@@ -87,6 +92,7 @@ use Family::{BitDecay, Counters, Dictionary, Exact, Segments, Static, Timestamps
 pub(crate) const CATALOGUE: &[Contender] = &[
     contender("Rows", Family::Ours, |budget| ours(budget, Layout::Rows, Prefer::Speed)),
     contender("Rows, for memory", Family::Ours, |budget| ours(budget, Layout::Rows, Prefer::Memory)),
+    contender("Bins", Family::Ours, |budget| ours(budget, Layout::Bins, Prefer::Speed)),
     contender("Blocks", Family::Ours, |budget| ours(budget, Layout::Blocks, Prefer::Memory)),
     contender("Slices", Family::Ours, |budget| ours(budget, Layout::Slices, Prefer::Memory)),
     contender("2 Bloom filters (cell)", Segments, |budget| boxed(Sequence::new(budget, 2))),
@@ -103,6 +109,8 @@ pub(crate) const CATALOGUE: &[Contender] = &[
     contender("biased, by load", BitDecay, |budget| boxed(BiasedSampling::new(budget, Deletions::ByLoad))),
     contender("stable", Counters, |budget| Stable::new(budget).and_then(boxed)),
     contender("counting and queue", Counters, |budget| CountingQueue::new(budget).and_then(boxed)),
+    contender("spectral and queue", Counters, |budget| Spectral::new(budget).and_then(boxed)),
+    contender("floating and queue", Counters, |budget| FloatingCounter::new(budget).and_then(boxed)),
     Contender {
         name: "decaying",
         family: Counters,
@@ -112,11 +120,14 @@ pub(crate) const CATALOGUE: &[Contender] = &[
     contender("block decaying", Counters, |budget| BlockDecaying::new(budget).and_then(boxed)),
     contender("temporal counting", Counters, |budget| TemporalCounting::new(budget).and_then(boxed)),
     contender("timing", Timestamps, |budget| Timing::new(budget).and_then(boxed)),
+    contender("inferential timing", Timestamps, |budget| InferentialTiming::new(budget).and_then(boxed)),
     contender("time interval", Timestamps, |budget| TimeInterval::new(budget).and_then(boxed)),
     contender("group", Timestamps, |budget| Group::new(budget).and_then(boxed)),
     contender("detached (DCBA)", Timestamps, |budget| Detached::new(budget).and_then(boxed)),
     contender("SWAMP", Dictionary, |budget| Swamp::new(budget).and_then(boxed)),
     contender("cuckoo with ages", Dictionary, |budget| Cuckoo::new(budget).and_then(boxed)),
+    contender("backyard", Dictionary, |budget| Backyard::new(budget).and_then(boxed)),
+    contender("cuckoo-clock", Dictionary, |budget| CuckooClock::new(budget).and_then(boxed)),
     contender("fastbloom", Static, |budget| boxed(Fast::new(budget))),
     contender("sbbf-rs", Static, |budget| boxed(SplitBlock::new(budget))),
     contender("exact map and ring", Exact, |budget| boxed(ExactWindow::for_budget(budget))),

@@ -13,13 +13,10 @@
 //! where this was never seen. Parameters: J = 5, the longest fingerprints that fit at that load, and then as
 //! many buckets as fit.
 
-use super::pieces::{Generations, Packed, Random, Sweep, below, fold};
+use super::pieces::{Generations, Marks, Packed, Random, Sweep, below, fold};
 use super::{Budget, GENERATIONS, Rival};
 
 const SLOTS_PER_BUCKET: usize = 4;
-const AGE_BITS: u32 = 3;
-/// Ages in use, without "empty".
-const AGES: u64 = (1 << AGE_BITS) - 1;
 const MAX_LOAD: f64 = 0.93;
 const MAX_DISPLACEMENTS: u32 = 500;
 
@@ -27,7 +24,7 @@ pub(super) struct Cuckoo {
     /// A fingerprint, and in the bits below it the mark of its generation.
     slots: Packed,
     buckets: usize,
-    generation: u64,
+    marks: Marks,
     generations: Generations,
     sweep: Sweep,
     random: Random,
@@ -41,7 +38,7 @@ impl Cuckoo {
         let fewest_buckets = (most_items as f64 / (MAX_LOAD * SLOTS_PER_BUCKET as f64)).ceil() as u64;
         let bits = budget.memory_bits.checked_sub(128)?;
         let width = (bits / (fewest_buckets * SLOTS_PER_BUCKET as u64)).min(40);
-        if width <= u64::from(AGE_BITS) {
+        if width <= u64::from(Marks::BITS) {
             return None;
         }
         let buckets = (bits / (width * SLOTS_PER_BUCKET as u64)) as usize;
@@ -49,7 +46,7 @@ impl Cuckoo {
         Some(Self {
             slots: Packed::new(slots, width as u32),
             buckets,
-            generation: 0,
+            marks: Marks::default(),
             sweep: Sweep::new(slots, generations.per_generation()),
             generations,
             random: Random::new(5),
@@ -57,20 +54,9 @@ impl Cuckoo {
         })
     }
 
-    fn mark(&self) -> u64 {
-        self.generation % AGES + 1
-    }
-
-    /// Returns true if the content of a slot has not expired.
-    #[inline]
-    fn is_live(&self, content: u64) -> bool {
-        let mark = content & AGES;
-        mark != 0 && (self.generation + AGES + 1 - mark) % AGES <= GENERATIONS
-    }
-
     #[inline]
     fn home(&self, hash: u64) -> (u64, usize) {
-        let fingerprint = hash & ((1 << (self.slots.width() - AGE_BITS)) - 1);
+        let fingerprint = hash & ((1 << (self.slots.width() - Marks::BITS)) - 1);
         (fingerprint, below(hash, self.buckets))
     }
 
@@ -89,12 +75,12 @@ impl Cuckoo {
     fn slot_with(&self, bucket: usize, fingerprint: u64) -> Option<usize> {
         Self::slots_of(bucket).find(|&slot| {
             let content = self.slots.get(slot);
-            content >> AGE_BITS == fingerprint && self.is_live(content)
+            content >> Marks::BITS == fingerprint && self.marks.is_live(content)
         })
     }
 
     fn free_slot(&self, bucket: usize) -> Option<usize> {
-        Self::slots_of(bucket).find(|&slot| !self.is_live(self.slots.get(slot)))
+        Self::slots_of(bucket).find(|&slot| !self.marks.is_live(self.slots.get(slot)))
     }
 
     fn place(&mut self, content: u64, buckets: [usize; 2]) {
@@ -108,7 +94,7 @@ impl Cuckoo {
             let displaced = self.slots.get(victim);
             self.slots.set(victim, content);
             content = displaced;
-            bucket = self.other(content >> AGE_BITS, bucket);
+            bucket = self.other(content >> Marks::BITS, bucket);
             if let Some(slot) = self.free_slot(bucket) {
                 self.slots.set(slot, content);
                 return;
@@ -121,17 +107,17 @@ impl Cuckoo {
 impl Rival for Cuckoo {
     fn insert(&mut self, hash: u64) {
         if self.generations.insert_begins_new() {
-            self.generation += 1;
+            self.marks.begin_generation();
             self.sweep.restart();
         }
         for slot in self.sweep.advance_to_end() {
-            if !self.is_live(self.slots.get(slot)) {
+            if !self.marks.is_live(self.slots.get(slot)) {
                 self.slots.set(slot, 0);
             }
         }
         let (fingerprint, first) = self.home(hash);
         let buckets = [first, self.other(fingerprint, first)];
-        let content = fingerprint << AGE_BITS | self.mark();
+        let content = fingerprint << Marks::BITS | self.marks.newest();
         match buckets.into_iter().find_map(|bucket| self.slot_with(bucket, fingerprint)) {
             Some(slot) => self.slots.set(slot, content),
             None => self.place(content, buckets),
@@ -149,7 +135,7 @@ impl Rival for Cuckoo {
     }
 
     fn parameters(&self) -> String {
-        let fingerprint_bits = self.slots.width() - AGE_BITS;
+        let fingerprint_bits = self.slots.width() - Marks::BITS;
         format!("J={GENERATIONS} fingerprints of {fingerprint_bits} bits, {} lost", self.lost)
     }
 
@@ -182,7 +168,8 @@ mod tests {
     }
 
     fn load(cuckoo: &Cuckoo) -> f64 {
-        let live = (0..cuckoo.slots.len()).filter(|&slot| cuckoo.is_live(cuckoo.slots.get(slot))).count();
+        let live =
+            (0..cuckoo.slots.len()).filter(|&slot| cuckoo.marks.is_live(cuckoo.slots.get(slot))).count();
         live as f64 / cuckoo.slots.len() as f64
     }
 
@@ -210,7 +197,7 @@ mod tests {
         let generation = BUDGET.window.div_ceil(GENERATIONS);
         for rounds in 0..3 {
             // Also after the ages have wrapped.
-            let age = BUDGET.window + generation + rounds * AGES * generation;
+            let age = BUDGET.window + generation + rounds * Marks::COUNT * generation;
             assert_forgets_after(&mut with(32), age);
         }
     }
@@ -224,7 +211,7 @@ mod tests {
     fn the_rate_is_that_of_eight_fingerprints() {
         let mut cuckoo = with(16);
         (0..6 * BUDGET.window).for_each(|key| cuckoo.insert(hash_of(key)));
-        let fingerprints = f64::from(1_u32 << (cuckoo.slots.width() - AGE_BITS));
+        let fingerprints = f64::from(1_u32 << (cuckoo.slots.width() - Marks::BITS));
         let expected = 8.0 * load(&cuckoo) / fingerprints;
         let rate = strangers_reported(&cuckoo, 200_000) as f64 / 2e5;
         assert!((rate / expected - 1.0).abs() < 0.1, "{rate}, expected {expected}");

@@ -1,33 +1,42 @@
-//! The sliding-window filters that the paper names (section 3), behind one interface.
+//! The sliding-window filters that the paper names (section 3), and a published crate, behind one interface.
 //!
 //! Each has its own file, which names the source and states the rule by which parameters follow from memory
-//! and window. We did not have the original texts: all filters are built from what the paper says about them,
-//! and where that leaves something open, the file says what we chose.
+//! and window. We did not have the original texts: filters are built from what the paper says about them, and
+//! from what is commonly known about their sources. Where that leaves something open, the file says what we
+//! chose.
 //!
 //! Queries and arrivals are independent, as in the paper (section 2.2): `contains` changes nothing.
 
 mod a2;
+mod backyard;
 mod biased_sampling;
 mod block_decaying;
 mod bloom;
 mod catalogue;
+mod compact_counters;
 mod counting_queue;
 mod counting_table;
 mod cuckoo;
+mod cuckoo_clock;
 mod decay_model;
 mod decaying;
 mod detached;
 mod double_buffering;
 mod exact;
+mod floating_counter;
 mod forgetful;
 mod generalized;
 mod group;
+mod inferential_timing;
 mod ours;
 mod pieces;
+mod queued;
 mod reservoir_sampling;
 mod scope_decay;
 mod segmented_aging;
 mod sequence;
+mod sorted_bins;
+mod spectral;
 mod stable;
 mod statics;
 mod swamp;
@@ -38,10 +47,13 @@ mod time_interval;
 mod timing;
 
 pub(crate) use catalogue::{CATALOGUE, Contender, Family};
+pub(crate) use cuckoo_clock::HashedAlready;
 #[cfg(test)]
 pub(crate) use exact::ExactWindow;
 pub(crate) use pieces::{Bits, Random, hash_of, position};
 pub(crate) use swamp::Swamp;
+
+use std::ops::RangeInclusive;
 
 /// Contenders that can choose their slack aim at that of lately's planner: a fifth of the window at its peak.
 /// For filters that forget one generation at a time, that is one generation of five.
@@ -54,6 +66,12 @@ pub(crate) trait Rival: Send {
 
     /// Returns true if the item arrived lately.
     fn contains(&self, hash: u64) -> bool;
+
+    /// Returns how many inserts ago the item last came, as far as the structure can tell: 0 for the last
+    /// insert. `None` if the item is not reported, or if the structure tells no ages.
+    fn age_of(&self, _hash: u64) -> Option<RangeInclusive<u64>> {
+        None
+    }
 
     /// Returns all memory held for the items, in bits.
     fn memory_bits(&self) -> u64;

@@ -1,5 +1,7 @@
 //! `lately`'s own layouts: the planner gets the window and the memory, and finds the best rate.
 
+use std::ops::RangeInclusive;
+
 use lately::{Filter, Layout, Plan, Prefer};
 
 use super::{Budget, Rival};
@@ -28,6 +30,10 @@ impl Rival for Ours {
         self.filter.contains_hash(hash)
     }
 
+    fn age_of(&self, hash: u64) -> Option<RangeInclusive<u64>> {
+        self.filter.age_of_hash(hash).map(|age| age.inserts)
+    }
+
     fn memory_bits(&self) -> u64 {
         self.plan.memory_bytes * 8
     }
@@ -48,7 +54,7 @@ mod tests {
 
     #[test]
     fn the_window_is_never_forgotten_and_items_older_than_two_windows_are_forgotten() {
-        for layout in [Layout::Rows, Layout::Blocks, Layout::Slices] {
+        for layout in [Layout::Rows, Layout::Bins, Layout::Blocks, Layout::Slices] {
             for prefer in [Prefer::Speed, Prefer::Memory] {
                 assert_never_forgets_the_window(&mut Ours::new(BUDGET, layout, prefer).expect("fits"));
                 assert_forgets_after(

@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::GENERATIONS;
+
 /// Returns the hash of a numbered item. Every contender gets these hashes.
 pub(crate) fn hash_of(key: u64) -> u64 {
     xxh3_64(&key.to_le_bytes())
@@ -215,6 +217,36 @@ impl Generations {
         let begins = self.in_newest == self.per_generation;
         self.in_newest = if begins { 1 } else { self.in_newest + 1 };
         begins
+    }
+}
+
+/// The generation of a slot's last write, in three bits of the slot: of seven marks, six are live (the window's
+/// five generations and the newest one), and one is being swept. Zero means "empty".
+#[derive(Clone, Copy, Default)]
+pub(super) struct Marks {
+    generation: u64,
+}
+
+impl Marks {
+    pub(super) const BITS: u32 = 3;
+    pub(super) const MASK: u64 = (1 << Self::BITS) - 1;
+    /// The number of marks in use.
+    pub(super) const COUNT: u64 = Self::MASK;
+
+    pub(super) fn begin_generation(&mut self) {
+        self.generation += 1;
+    }
+
+    /// Returns the mark of the newest generation.
+    pub(super) fn newest(self) -> u64 {
+        self.generation % Self::COUNT + 1
+    }
+
+    /// Returns true if the content of a slot, with its mark in the lowest bits, has not expired.
+    #[inline]
+    pub(super) fn is_live(self, content: u64) -> bool {
+        let mark = content & Self::MASK;
+        mark != 0 && (self.generation + Self::COUNT + 1 - mark) % Self::COUNT <= GENERATIONS
     }
 }
 

@@ -1,6 +1,7 @@
 //! Helpers for the rivals' tests.
 
 use super::decay_model::Outlook;
+use super::queued::{Counters, Queued};
 use super::{Budget, Random, Rival, hash_of};
 
 /// A small window with plenty of memory, so that chance plays a small part.
@@ -91,4 +92,25 @@ fn forgotten_by_window(rival: &mut dyn Rival, windows: u64) -> Vec<f64> {
         keys.filter(|&key| !rival.contains(hash_of(key))).count() as f64 / BUDGET.window as f64
     };
     (0..windows).map(forgotten).collect()
+}
+
+/// Asserts that after ten windows of distinct items, only the items of the last have raised counters.
+#[track_caller]
+pub(super) fn assert_counters_follow_the_window<C: Counters>() {
+    let mut filter = Queued::<C>::new(BUDGET).expect("fits");
+    (0..10 * BUDGET.window).for_each(|key| filter.insert(hash_of(key)));
+    let (raised, expected) = filter.raised();
+    assert!((raised / expected - 1.0).abs() < 0.03, "{raised}, expected {expected}");
+}
+
+/// Inserts one item a hundred times, then others that may share its counters while it leaves. Asserts that no
+/// item of the window is forgotten.
+#[track_caller]
+pub(super) fn assert_often_inserted_items_leave_no_false_negative(rival: &mut dyn Rival) {
+    (0..100).for_each(|_| rival.insert(hash_of(0)));
+    for key in 1..3 * BUDGET.window {
+        rival.insert(hash_of(key));
+        assert!(rival.contains(hash_of(key)));
+        assert!(key < BUDGET.window || rival.contains(hash_of(key + 1 - BUDGET.window)));
+    }
 }

@@ -68,6 +68,18 @@ impl Timing {
         let sweep = Sweep::new(stamps.len(), budget.window);
         Some(Self { stamps, hashes, clock, sweep })
     }
+
+    /// Returns for each of an item's cells how many inserts ago it was last written; `None` if not within the
+    /// window.
+    pub(super) fn ages(&self, hash: u64) -> impl Iterator<Item = Option<u64>> {
+        let stamps = (0..self.hashes).map(move |i| self.stamps.get(position(hash, i, self.stamps.len())));
+        stamps.map(|stamp| self.clock.is_live(stamp).then(|| self.clock.age(stamp)))
+    }
+
+    /// Returns m / k, the mean number of inserts between two writes to the same cell.
+    pub(super) fn cells_per_hash(&self) -> f64 {
+        self.stamps.len() as f64 / f64::from(self.hashes)
+    }
 }
 
 impl Rival for Timing {
@@ -84,7 +96,7 @@ impl Rival for Timing {
     }
 
     fn contains(&self, hash: u64) -> bool {
-        (0..self.hashes).all(|i| self.clock.is_live(self.stamps.get(position(hash, i, self.stamps.len()))))
+        self.ages(hash).all(|age| age.is_some())
     }
 
     fn memory_bits(&self) -> u64 {

@@ -1,19 +1,40 @@
 //! Our own filters.
 
-use lately::{Builder, Filter};
+use lately::{Builder, Filter, Instructions};
 
+use super::super::task::Task;
 use super::Contender;
 
 pub(super) struct Ours {
     name: &'static str,
     filter: Filter,
+    /// As planned. Kept, because a plan takes time to compute.
+    rate: f64,
     inserted: u64,
+    /// If set, the filter was told to use these, and takes part in one task only.
+    instructions: Option<Instructions>,
 }
 
 impl Ours {
     pub(super) fn new(name: &'static str, builder: &Builder, window: u64) -> Self {
-        let filter = builder.build().expect("a valid promise");
-        let mut new = Self { name, filter, inserted: 0 };
+        Self::filled(name, builder.build().expect("a valid promise"), window)
+    }
+
+    /// The machine must have the instructions.
+    pub(super) fn with_instructions(
+        name: &'static str,
+        builder: &Builder,
+        window: u64,
+        instructions: Instructions,
+    ) -> Self {
+        let mut filter = builder.build().expect("a valid promise");
+        assert!(filter.set_instructions(instructions), "the machine has no {instructions}");
+        Self { instructions: Some(instructions), ..Self::filled(name, filter, window) }
+    }
+
+    fn filled(name: &'static str, filter: Filter, window: u64) -> Self {
+        let rate = filter.plan().false_positive_rate;
+        let mut new = Self { name, filter, rate, inserted: 0, instructions: None };
         let mut seen = vec![false; 10_000];
         while new.inserted < 3 * window {
             let keys: Vec<u64> = (new.inserted..new.inserted + 10_000).collect();
@@ -53,6 +74,14 @@ impl Contender for Ours {
 
     fn memory_bytes(&self) -> u64 {
         self.filter.plan().memory_bytes
+    }
+
+    fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    fn takes_part(&self, task: Task) -> bool {
+        self.instructions.is_none() || task == Task::CheckAndInsertBatch
     }
 }
 
