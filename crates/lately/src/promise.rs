@@ -63,7 +63,7 @@ pub struct Promise {
 #[non_exhaustive]
 pub enum Prefer {
     /// Memory, among the layouts that touch at most two cache lines per operation: bins and rows. If neither can
-    /// keep the promise (for example a slack below 1/62), the least memory of all.
+    /// keep the promise (for example a slack of 0.01), the least memory of all.
     #[default]
     Balanced,
     /// Memory accesses, among the plans that take at most three times the least memory: most often rows of 64

@@ -18,6 +18,12 @@ use crate::window::Window;
 /// A rate above this is useless as a promise.
 const USELESS_RATE: f64 = 0.5;
 
+/// A share of the memory that may stay unused, because more cells fill it afterwards. Four times this difference of the
+/// logarithm of rates does not matter either.
+const CLOSE: f64 = 4e-3;
+/// The same for numbers in a message.
+const ROUGHLY: f64 = 2e-2;
+
 impl Search<'_> {
     /// The candidates with the least rate that fits into the memory: first the one to build, then, if all are
     /// wanted, the best of the other groups, by rate.
@@ -31,16 +37,16 @@ impl Search<'_> {
         };
         let best_of = |group: Group| -> Result<Dimensions, ConfigError> {
             let alone = Self { groups: vec![group], ..winner.clone() };
-            let rate = alone.least_rate_of_groups(window, max_memory)?;
+            let rate = alone.least_rate_of_groups(window, max_memory, CLOSE)?;
             Ok(filled(alone.smallest(window, rate)?, rate))
         };
         let chosen = if self.prefer == Prefer::Speed {
             let smallest = Self { prefer: Prefer::Memory, ..winner.clone() };
-            let rate = smallest.least_rate(window, max_memory / MEMORY_FOR_SPEED);
+            let rate = smallest.least_rate(window, max_memory / MEMORY_FOR_SPEED, ROUGHLY);
             let rate = rate.map_or(USELESS_RATE, |(_, rate)| rate);
             best_of(Group::with(&winner.least_memory(window, rate, Some(max_memory))?[0]))?
         } else {
-            let (fitting, rate) = winner.least_rate(window, max_memory)?;
+            let (fitting, rate) = winner.least_rate(window, max_memory, CLOSE)?;
             filled(fitting.smallest(window, rate)?, rate)
         };
         let mut found = vec![chosen];
@@ -56,13 +62,13 @@ impl Search<'_> {
 
     /// The least rate for which the plan to build fits, and the search that finds this plan. If the layouts that
     /// are searched first do not fit with any useful rate, the others are searched.
-    fn least_rate(&self, window: Window, max_memory: u64) -> Result<(Self, f64), ConfigError> {
+    fn least_rate(&self, window: Window, max_memory: u64, close: f64) -> Result<(Self, f64), ConfigError> {
         // Otherwise all layouts are in the race from the beginning.
         let has_favourites = self.prefer == Prefer::Balanced || matches!(window, Window::Time { .. });
         let mut search = self.clone();
         loop {
             let first = search.groups[0].layout();
-            match search.least_rate_of_groups(window, max_memory) {
+            match search.least_rate_of_groups(window, max_memory, close) {
                 Ok(rate) => return Ok((search, rate)),
                 Err(error)
                     if !has_favourites || search.groups.iter().all(|group| group.layout() == first) =>
@@ -75,12 +81,11 @@ impl Search<'_> {
     }
 
     /// The least rate for which the plan to build fits. Memory is nearly linear in the logarithm of the rate.
-    fn least_rate_of_groups(&self, window: Window, max_memory: u64) -> Result<f64, ConfigError> {
-        const ROUNDS: usize = 12;
-        /// Unused memory, and a difference of the logarithm of rates, that no longer matter.
-        const CLOSE: f64 = 4e-3;
+    fn least_rate_of_groups(&self, window: Window, max_memory: u64, close: f64) -> Result<f64, ConfigError> {
+        const ROUNDS: usize = 10;
         /// Many plans need about 2 bits per item for each factor of e in the rate, and for so many factors more.
         const MORE: f64 = 4.0;
+        const BEYOND: f64 = 1.03;
         // The share of the memory that is missing, or unused if negative.
         let missing = |rate: f64| -> Result<f64, ConfigError> {
             Ok(self.smallest(window, rate)?.memory_bytes as f64 / max_memory as f64 - 1.0)
@@ -110,12 +115,14 @@ impl Search<'_> {
                 low_missing *= if before < 0.0 { 0.5 } else { 1.0 };
                 (high, high_missing) = (next, next_missing);
             }
-            if (-CLOSE..=0.0).contains(&next_missing) || high - low < CLOSE {
+            if (-close..=0.0).contains(&next_missing) || high - low < 4.0 * close {
                 break;
             }
             before = next_missing;
             next = if low_missing.is_nan() || high_missing.is_nan() {
-                (MORE - (MORE - next) / (1.0 + next_missing)).clamp(low, high)
+                // A little further than the root, to have it between the ends.
+                let used = (1.0 + next_missing) * if next_missing > 0.0 { BEYOND } else { 1.0 / BEYOND };
+                (MORE - (MORE - next) / used).clamp(low, high)
             } else if low_missing.is_infinite() {
                 f64::midpoint(low, high)
             } else {
@@ -148,7 +155,17 @@ impl Search<'_> {
     /// The candidates for the largest window (or capacity) that fits into the memory, to one part in a thousand.
     /// It is the largest for the plan that would be built without a memory limit.
     pub(super) fn largest_window(&self, rate: f64, max_memory: u64) -> Result<Vec<Dimensions>, ConfigError> {
-        const ROUNDS: usize = 8;
+        self.largest_window_to(rate, max_memory, 1e-3)
+    }
+
+    /// The same with another precision.
+    fn largest_window_to(
+        &self,
+        rate: f64,
+        max_memory: u64,
+        close: f64,
+    ) -> Result<Vec<Dimensions>, ConfigError> {
+        const ROUNDS: usize = 6;
         let window = self.promise.asked_window()?.unwrap_or(Window::Count { inserts: 1 });
         let mut fits: Option<Vec<Dimensions>> = None;
         let mut needed_bytes = u64::MAX;
@@ -176,8 +193,8 @@ impl Search<'_> {
                 fits = Some(found);
             }
             let used = taken as f64 / max_memory as f64;
-            let scaled = ((items as f64 / used * 0.9995) as u64).clamp(1, most);
-            if (0.999..=1.0).contains(&used) || scaled == items {
+            let scaled = ((items as f64 / used * (1.0 - close / 2.0)) as u64).clamp(1, most);
+            if (1.0 - close..=1.0).contains(&used) || scaled == items {
                 break;
             }
             items = scaled;
@@ -210,8 +227,11 @@ impl Search<'_> {
         Err(ConfigError::MemoryTooSmall {
             needed_bytes: least.memory_bytes,
             max_memory,
-            fitting_window: group.largest_window(rate, limit).ok().map(|found| found[0].window.items()),
-            fitting_rate: self.least_rate(least.window, limit).ok().map(|(_, rate)| rate),
+            fitting_window: group
+                .largest_window_to(rate, limit, ROUGHLY)
+                .ok()
+                .map(|found| found[0].window.items()),
+            fitting_rate: self.least_rate(least.window, limit, ROUGHLY).ok().map(|(_, rate)| rate),
         })
     }
 }
