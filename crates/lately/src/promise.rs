@@ -62,8 +62,12 @@ pub struct Promise {
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Prefer {
-    /// Memory accesses, among the plans that take at most twice the least memory.
+    /// Memory, among the layouts that touch at most two cache lines per operation: bins and rows. If neither can
+    /// keep the promise (for example a slack of 0.01), the least memory of all.
     #[default]
+    Balanced,
+    /// Memory accesses, among the plans that take at most three times the least memory: most often rows of 64
+    /// bytes down to a rate of 1e-4, of 128 bytes down to 1e-7, and bins below.
     Speed,
     /// Memory. Accesses decide only between plans within 2% of the least memory.
     Memory,
@@ -82,7 +86,7 @@ pub(crate) enum Goal {
     Window { rate: f64, max_memory: u64 },
 }
 
-names!(Prefer, "preference": Speed = "speed", Memory = "memory");
+names!(Prefer, "preference": Balanced = "balanced", Speed = "speed", Memory = "memory");
 
 impl Promise {
     /// Returns the window, or `None` if it is to be found from `max_memory`.

@@ -58,7 +58,7 @@ pub enum Segment {
     /// Cache lines with fingerprints of `fingerprint_bits` bits, newest last. An item picks two lines, and is
     /// written into the one with fewer items of the window. k is 1. A cell is one line.
     Bins {
-        /// 8 to 48. The more bits, the fewer fingerprints a line holds.
+        /// 8 to 56. The more bits, the fewer fingerprints a line holds.
         fingerprint_bits: u32,
     },
 }
@@ -189,7 +189,7 @@ impl Shape {
 }
 
 /// The widths of fingerprints that Bins can have.
-pub(crate) const FINGERPRINT_BITS: core::ops::RangeInclusive<u32> = 8..=48;
+pub(crate) const FINGERPRINT_BITS: core::ops::RangeInclusive<u32> = 8..=56;
 
 /// The most generations that the header of a line has room for.
 pub(crate) const MAX_BIN_GENERATIONS: u32 = 42;

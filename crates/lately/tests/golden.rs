@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use common::{Random, item, shapes, with_shape};
-use lately::{Builder, Filter, HashFunction, Instructions, Layout, Overload};
+use lately::{Builder, Filter, HashFunction, Instructions, Layout, Overload, Plan, Prefer};
 
 /// Feeds a stream with repeats, pauses and backward steps; returns the digest of all answers and of the
 /// snapshot.
@@ -81,7 +81,8 @@ fn slower_instructions_give_the_same_filter() {
 #[test]
 fn plans_have_their_golden_sizes() {
     let mut actual = String::new();
-    for layout in [None, Some(Layout::Slices), Some(Layout::Blocks), Some(Layout::Rows)] {
+    let layouts = [Layout::Slices, Layout::Blocks, Layout::Rows, Layout::Bins];
+    for layout in [None].into_iter().chain(layouts.map(Some)) {
         for (window, rate, slack) in [
             (100, 1e-2, None),
             (10_000, 1e-3, Some(0.1)),
@@ -97,6 +98,22 @@ fn plans_have_their_golden_sizes() {
                 plan.shape, plan.items_per_generation, plan.cells, plan.memory_bytes
             )
             .unwrap();
+        }
+    }
+    for &prefer in Prefer::ALL {
+        let asked = Filter::builder().false_positive_rate(1e-3).prefer(prefer);
+        let count = asked.clone().window(1_000_000);
+        let plans = [
+            ("count", count.clone()),
+            ("count, slack 0.01", count.max_slack(0.01)),
+            ("time", asked.clone().time_window(Duration::from_secs(60), 1_000_000)),
+            ("largest window", asked.max_memory(1 << 20)),
+            ("best rate", Filter::builder().window(1_000_000).max_memory(6 << 20).prefer(prefer)),
+        ];
+        for (what, asked) in plans {
+            let plan = asked.plan().unwrap();
+            let Plan { window, shape, cells, .. } = plan;
+            writeln!(actual, "{prefer} {what}: {} items, {shape} cells={cells}", window.items()).unwrap();
         }
     }
     assert_golden(&actual, include_str!("golden/plans.txt"));

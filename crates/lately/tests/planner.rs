@@ -189,32 +189,71 @@ fn a_plan_of_rows_needs_at_most_two_percent_more_memory_than_the_best_shape_for_
 
 #[test]
 fn plans_are_ranked_and_the_first_is_the_one_built() {
-    for prefer in [Prefer::Speed, Prefer::Memory] {
-        let builder =
-            Filter::builder().window(100_000).false_positive_rate(1e-3).max_slack(0.1).prefer(prefer);
-        let plans = builder.plans().unwrap();
-        assert_eq!(builder.plan().unwrap(), plans[0]);
-        assert_eq!(builder.build().unwrap().plan(), plans[0]);
-        let least = plans.iter().map(|plan| plan.memory_bytes).min().unwrap();
-        let factor = if prefer == Prefer::Speed { 2.0 } else { 1.015 };
-        let affordable = |plan: &&Plan| plan.memory_bytes as f64 <= factor * least as f64;
-        assert!(affordable(&&plans[0]));
-        // The first plan has the fewest accesses of the affordable ones. The lines of a row count less,
-        // because they are adjacent.
-        let cost = |plan: &Plan| match plan.shape.segment {
-            Segment::Rows { row_bytes, .. } => 0.5 + f64::from(row_bytes) / 128.0,
-            _ => f64::from(plan.accesses_per_insert) + plan.accesses.absent,
-        };
-        let cheapest = plans.iter().filter(affordable).map(cost).min_by(f64::total_cmp).unwrap();
-        assert!((cost(&plans[0]) - cheapest).abs() < 1e-9, "{prefer:?}");
-        assert!(plans[1..].windows(2).all(|pair| pair[0].memory_bytes <= pair[1].memory_bytes));
-        for (layout, at_least) in [(Layout::Slices, 3), (Layout::Blocks, 3), (Layout::Rows, 2)] {
-            let count = plans.iter().filter(|plan| plan.layout() == layout).count();
-            assert!(count >= at_least, "{count} plans of {layout}");
+    // Memory accesses to check and insert a new item. The lines of a row count less, because they are adjacent.
+    let cost = |plan: &Plan| match plan.shape.segment {
+        Segment::Rows { row_bytes, .. } => 0.5 + f64::from(row_bytes) / 128.0,
+        Segment::Bins { .. } => 2.0,
+        _ => f64::from(plan.accesses_per_insert) + plan.accesses.absent,
+    };
+    for &prefer in Prefer::ALL {
+        for slack in [0.1, 0.01] {
+            let builder =
+                Filter::builder().window(100_000).false_positive_rate(1e-3).max_slack(slack).prefer(prefer);
+            let plans = builder.plans().unwrap();
+            assert_eq!(builder.plan().unwrap(), plans[0]);
+            assert_eq!(builder.build().unwrap().plan(), plans[0]);
+            assert!(plans[1..].windows(2).all(|pair| pair[0].memory_bytes <= pair[1].memory_bytes));
+            let least = |plans: &mut dyn Iterator<Item = &Plan>| plans.map(|plan| plan.memory_bytes).min();
+            let bytes = |factor: f64| (least(&mut plans.iter()).unwrap() as f64 * factor) as u64;
+            let two_lines = least(&mut plans.iter().filter(|plan| cost(plan) <= 2.0));
+            let affordable = match prefer {
+                Prefer::Balanced => two_lines.unwrap_or(bytes(1.015)),
+                Prefer::Speed => bytes(3.0),
+                _ => bytes(1.015),
+            };
+            // The first plan has the fewest accesses of the affordable ones.
+            let cheapest = plans.iter().filter(|plan| plan.memory_bytes <= affordable).map(cost);
+            assert!(plans[0].memory_bytes <= affordable);
+            assert!(
+                (cost(&plans[0]) - cheapest.min_by(f64::total_cmp).unwrap()).abs() < 1e-9,
+                "{prefer} {slack}"
+            );
+            for (layout, at_least) in [(Layout::Slices, 3), (Layout::Blocks, 3)] {
+                let count = plans.iter().filter(|plan| plan.layout() == layout).count();
+                assert!(count >= at_least, "{count} plans of {layout}");
+            }
         }
     }
-    let default = Filter::builder().window(100_000).false_positive_rate(1e-3).plan().unwrap();
-    assert_eq!(default.layout(), Layout::Rows, "speed is preferred by default");
+}
+
+#[test]
+fn each_preference_takes_the_layouts_that_it_promises() {
+    let asked = |prefer, rate| Filter::builder().window(1_000_000).false_positive_rate(rate).prefer(prefer);
+    for rate in [1e-2, 1e-3, 1e-4, 1e-6, 1e-9, 1e-12] {
+        let plan = asked(Prefer::Balanced, rate).plan().unwrap();
+        assert_eq!(plan, Filter::builder().window(1_000_000).false_positive_rate(rate).plan().unwrap());
+        assert_eq!(plan.layout(), Layout::Bins, "{rate:e}");
+        // A time window takes bins whatever is preferred: the rate of other layouts depends on when items arrive.
+        for &prefer in Prefer::ALL {
+            let timed = asked(prefer, rate).time_window(Duration::from_secs(60), 1_000_000).plan().unwrap();
+            assert_eq!(timed.layout(), Layout::Bins, "{prefer} {rate:e}");
+        }
+    }
+    for (rate, row_bytes) in [(1e-2, 64), (1e-3, 64), (1e-4, 64), (1e-6, 128)] {
+        let segment = asked(Prefer::Speed, rate).plan().unwrap().shape.segment;
+        assert!(
+            matches!(segment, Segment::Rows { row_bytes: found, .. } if found == row_bytes),
+            "{rate:e}: {segment}"
+        );
+    }
+    // Lines have no room for so many generations; then the least memory of all layouts.
+    let fine = asked(Prefer::Balanced, 1e-3).max_slack(0.01);
+    assert_eq!(fine.plan().unwrap(), fine.clone().prefer(Prefer::Memory).plan().unwrap());
+    let fine = fine.time_window(Duration::from_secs(60), 1_000_000).plan().unwrap();
+    assert!(fine.npws <= 0.01 && fine.layout() != Layout::Bins, "{fine:?}");
+    // A layout that is asked for is taken, also for a time window.
+    let timed = asked(Prefer::Balanced, 1e-3).time_window(Duration::from_secs(60), 1_000_000);
+    assert_eq!(timed.layout(Layout::Rows).plan().unwrap().layout(), Layout::Rows);
 }
 
 #[test]

@@ -175,7 +175,7 @@ mod tests {
             let shape =
                 Shape { required_matches: k, window_generations: l, segment: Segment::Slices { parts } };
             let profile = Profile::paper(&shape);
-            let probes = &profile.components()[0].probes;
+            let probes = profile.probes();
             let query = StrangerQuery::follow(k, probes);
             for age in 0..=l as usize {
                 let (fast, slow) =

@@ -12,7 +12,7 @@
 //! Simulations of E = 9 to 38 and l = 1 to 36 spill as if the load were lower by the factor
 //! [`EVENNESS`] + [`EVENNESS_OF_STEPS`] / l; bursts of any kind spill less. `tests/bins.rs` compares.
 
-use libm::{exp, expm1, log1p, pow, sqrt};
+use libm::{exp, expm1, log, log1p, pow, sqrt};
 
 use super::segment::Cells;
 use crate::shape::{BinShape, Segment, Shape};
@@ -45,10 +45,19 @@ impl BinModel {
         Some(Self::new(BinShape::new(fingerprint_bits, shape.window_generations)?, lines))
     }
 
+    /// The most fingerprints in a line.
+    pub(crate) fn entries(&self) -> u32 {
+        self.shape.entries
+    }
+
     /// The share of the spare's cells that are in the window.
     pub(crate) fn spare_fill(&self, load: f64) -> f64 {
-        let probes = f64::from(self.shape.spare_probes());
-        -expm1(-load * self.spill_share(load) * probes / self.cells_per_line)
+        self.spare_fill_with(load * self.spill_share(load))
+    }
+
+    /// The same, if this many items per line are in the spare.
+    fn spare_fill_with(&self, spilled: f64) -> f64 {
+        -expm1(-spilled * f64::from(self.shape.spare_probes()) / self.cells_per_line)
     }
 
     /// The share of items that find both their lines full, if the window has `load` items per line.
@@ -66,7 +75,8 @@ impl BinModel {
         let spilled = load * self.spill_share(load);
         let chance = pow(0.5, f64::from(self.shape.fingerprint_bits));
         let by_fingerprints = -expm1(2.0 * (load - spilled) * log1p(-chance));
-        let by_spare = marked(spilled) * pow(self.spare_fill(load), f64::from(self.shape.spare_probes()));
+        let by_spare =
+            marked(spilled) * pow(self.spare_fill_with(spilled), f64::from(self.shape.spare_probes()));
         (by_fingerprints + by_spare).min(1.0)
     }
 
@@ -84,25 +94,33 @@ fn marked(spilled: f64) -> f64 {
 
 /// x(E)^2 of the fixed point.
 fn spill_share(entries: u32, load: f64) -> f64 {
-    // Given x(E), the equations give x(E-1) and so on down to x(0), which grows with x(E).
-    let x_0 = |x_e: f64| {
-        let (mut above, mut x) = (0.0, x_e);
+    /// ln x(E) of shares far below anything that matters.
+    const NEGLIGIBLE: f64 = -80.0;
+    const CLOSE: f64 = 1e-6;
+    // Given x(E), the equations give x(E-1) and so on down to x(0), which grows with x(E) and should be 1.
+    let ln_x_0 = |ln_x_e: f64| {
+        let (mut above, mut x) = (0.0, exp(ln_x_e));
         for i in (1..=entries).rev() {
             (above, x) = (x, sqrt(x * x + f64::from(i) * (x - above) / load));
-            if x > 1.0 {
-                break;
-            }
         }
-        x
+        log(x)
     };
-    // Bisects the logarithm of x(E): the least shares are far below anything that matters.
-    let (mut low, mut high) = (-80.0, 0.0);
-    for _ in 0..40 {
-        let middle = f64::midpoint(low, high);
-        if x_0(exp(middle)) > 1.0 {
-            high = middle;
+    let (mut low, mut high) = (NEGLIGIBLE, 0.0);
+    let (mut low_value, mut high_value) = (ln_x_0(low), ln_x_0(high));
+    if low_value >= 0.0 {
+        return exp(2.0 * low);
+    }
+    // Interpolates, and halves the weight of an end that does not move (the Illinois rule).
+    while high - low > CLOSE && high_value > 0.0 {
+        let middle = low + (high - low) * (low_value / (low_value - high_value)).clamp(1e-3, 1.0 - 1e-3);
+        let value = ln_x_0(middle);
+        if value.abs() < CLOSE * 1e-3 {
+            return exp(2.0 * middle);
+        }
+        if value > 0.0 {
+            (high, high_value, low_value) = (middle, value, low_value / 2.0);
         } else {
-            low = middle;
+            (low, low_value, high_value) = (middle, value, high_value / 2.0);
         }
     }
     exp(2.0 * high)

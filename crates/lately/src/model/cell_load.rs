@@ -14,7 +14,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use libm::{ceil, floor, round};
+use libm::{floor, round};
 
 /// Relative to the most likely value, probabilities below this are negligible.
 pub(super) const NEGLIGIBLE: f64 = 1e-18;
@@ -38,6 +38,10 @@ impl CellLoad {
         Self { mean, items, odds: mean / (1.0 - mean * per_item), per_item }
     }
 
+    pub(super) fn mean(&self) -> f64 {
+        self.mean
+    }
+
     /// Returns true if every item is in this cell, because it is the only one.
     pub(super) fn is_certain(&self) -> bool {
         self.mean >= self.items
@@ -53,42 +57,37 @@ impl CellLoad {
         j / (self.odds * (1.0 - (j - 1.0) * self.per_item))
     }
 
-    /// The least load that is not negligible, and the probabilities of it and of those that follow.
-    pub(super) fn probabilities(&self) -> (usize, Vec<f64>) {
+    /// The probabilities of all loads from 0 to the largest that is not negligible, where probabilities below
+    /// `negligible` times that of the most likely load are.
+    pub(super) fn probabilities(&self, negligible: f64) -> Vec<f64> {
         if self.mean <= 0.0 {
-            return (0, vec![1.0]);
+            return vec![1.0];
         }
         if self.is_certain() {
-            return (round(self.items) as usize, vec![1.0]);
+            let mut all = vec![0.0; round(self.items) as usize];
+            all.push(1.0);
+            return all;
         }
         // Outwards from the mode until negligible, then divided by the sum.
         let mode = floor(self.mean);
         let (mut weight, mut j) = (1.0, mode);
         let mut probabilities = Vec::new();
-        while j > 0.0 && weight > NEGLIGIBLE {
+        while j > 0.0 && weight > negligible {
             weight *= self.step_back(j);
             j -= 1.0;
             probabilities.push(weight);
         }
-        let first = j as usize;
+        probabilities.resize(mode as usize, 0.0);
         probabilities.reverse();
         (weight, j) = (1.0, mode);
-        while weight > NEGLIGIBLE {
+        while weight > negligible {
             probabilities.push(weight);
             weight *= self.step(j);
             j += 1.0;
         }
         let sum: f64 = probabilities.iter().sum();
         probabilities.iter_mut().for_each(|probability| *probability /= sum);
-        (first, probabilities)
-    }
-
-    /// The probabilities of all loads from 0 to the largest that is not negligible.
-    pub(super) fn probabilities_from_zero(&self) -> Vec<f64> {
-        let (first, probabilities) = self.probabilities();
-        let mut all = vec![0.0; first];
-        all.extend(probabilities);
-        all
+        probabilities
     }
 }
 
@@ -104,45 +103,6 @@ pub(super) struct Drawn {
 }
 
 impl Drawn {
-    /// The x with P(X < x) <= uniform < P(X <= x), where X is how many of `items` items belong to the
-    /// generation.
-    pub(super) fn quantile(&self, items: u32, uniform: f64) -> u32 {
-        // Far below the distance between the points for which this is called.
-        const NEGLIGIBLE: f64 = 1e-9;
-        // The items that cannot belong to the others; rounding must not add one.
-        let least = ceil(f64::from(items) - self.others / self.item - 1e-6).max(0.0) as u32;
-        // P(X = least) is unknown, so the weights are summed first.
-        let mut sum = 0.0;
-        for weight in self.weights(least, items) {
-            sum += weight;
-            if weight < sum * NEGLIGIBLE {
-                break;
-            }
-        }
-        let mut left = uniform * sum;
-        let reached = self.weights(least, items).position(|weight| {
-            left -= weight;
-            left < 0.0
-        });
-        reached.map_or(items, |beyond| least + beyond as u32)
-    }
-
-    /// P(X = x) for x from `least` to `items`, relative to the first.
-    fn weights(&self, least: u32, items: u32) -> impl Iterator<Item = f64> {
-        let item = self.item;
-        let (mut x, mut of_others) = (f64::from(least), f64::from(items - least));
-        let mut own = self.own - x * item;
-        let mut others = self.others - (of_others - 1.0) * item;
-        let mut weight = 1.0;
-        (least..=items).map(move |_| {
-            let this = weight;
-            x += 1.0;
-            weight *= of_others * own.max(0.0) / (x * others);
-            (own, others, of_others) = (own - item, others + item, of_others - 1.0);
-            this
-        })
-    }
-
     /// Turns the distribution for some number of items, P(X = 0), P(X = 1), ..., into that for one more item,
     /// which belongs to the generation or does not.
     pub(super) fn draw_one_more(&self, law: &mut Vec<f64>) {
@@ -189,7 +149,7 @@ mod tests {
                 let items: f64 = if cells < 1e9 { (mean * cells).ceil() } else { f64::INFINITY };
                 let mean = if cells < 1e9 { items / cells } else { mean };
                 let (sum, got_mean, got_variance) =
-                    moments(&CellLoad::new(mean, items).probabilities_from_zero());
+                    moments(&CellLoad::new(mean, items).probabilities(NEGLIGIBLE));
                 let what = alloc::format!("{items} items in {cells} cells");
                 assert_close(sum, 1.0, &what);
                 assert_close(got_mean, mean, &what);
@@ -200,7 +160,7 @@ mod tests {
 
     #[test]
     fn many_cells_are_the_limit_of_loads() {
-        let law = |items| CellLoad::new(5.0, items).probabilities_from_zero();
+        let law = |items| CellLoad::new(5.0, items).probabilities(NEGLIGIBLE);
         let poisson = law(f64::INFINITY);
         let mut before = f64::INFINITY;
         for items in [1e2, 1e4, 1e6, 1e8] {
@@ -231,27 +191,6 @@ mod tests {
                 assert_close(sum, 1.0, &what);
                 assert_close(mean, draws * share, &what);
                 assert_close(variance, draws * share * (1.0 - share) * scatter, &what);
-            }
-        }
-    }
-
-    #[test]
-    fn quantiles_invert_the_distribution() {
-        for (items_per_generation, own, others) in
-            [(1.0, 1.0, 5.0), (4.0, 1.0, 1.0), (20.0, 0.5, 2.0), (f64::INFINITY, 0.3, 3.0)]
-        {
-            let drawn = Drawn { own, others, item: 1.0 / items_per_generation };
-            let mut law = vec![1.0];
-            for items in 0..=f64::min(30.0, items_per_generation * (own + others)) as u32 {
-                let mut below = 0.0;
-                for (x, probability) in law.iter().enumerate() {
-                    let inside = [below + 1e-4 * probability, below + (1.0 - 1e-4) * probability];
-                    for uniform in inside.into_iter().filter(|_| *probability > 1e-4) {
-                        assert_eq!(drawn.quantile(items, uniform) as usize, x, "{items} {uniform}");
-                    }
-                    below += probability;
-                }
-                drawn.draw_one_more(&mut law);
             }
         }
     }

@@ -20,17 +20,17 @@ mod bloom;
 mod cell_load;
 mod probe;
 mod profile;
-pub(crate) mod row_runs;
-pub(crate) mod row_spreads;
+mod row_runs;
 pub(crate) mod rows;
 mod runs;
 mod segment;
 
 pub use accesses::QueryAccesses;
 pub use bloom::{BloomMetrics, bits_per_item as bloom_bits_per_item, metrics as bloom_metrics};
-pub use probe::{Component, SegmentProbe};
+pub use probe::SegmentProbe;
 pub use profile::Profile;
 pub use runs::run_probability;
+pub(crate) use segment::power;
 pub use segment::{Cells, half_full_load, match_probability, part_fill, relative_capacity};
 
 use crate::shape::{Segment, Shape};

@@ -1,6 +1,4 @@
-//! What a query meets: one segment, and one possible state of all segments.
-
-use alloc::vec::Vec;
+//! What a query meets in one segment.
 
 /// How one segment answers a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,13 +31,4 @@ impl SegmentProbe {
             accesses_if_miss: if miss > 0.0 { accesses_of_misses / miss } else { f64::from(parts) },
         }
     }
-}
-
-/// One possible state of a filter: its segments, newest first, which match independently.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Component {
-    /// The probability of this state.
-    pub weight: f64,
-    /// The segments as a query meets them, newest first.
-    pub probes: Vec<SegmentProbe>,
 }

@@ -1,14 +1,12 @@
 //! A filter at one moment, described by the probabilities that a query meets.
 
-use alloc::vec;
 use alloc::vec::Vec;
 
 use libm::{expm1, log1p};
 
 use super::accesses::{QueryAccesses, StrangerQuery};
 use super::bins::BinModel;
-use super::probe::{Component, SegmentProbe};
-use super::row_runs::RowRuns;
+use super::probe::SegmentProbe;
 use super::rows::RowModel;
 use super::runs::run_probability;
 use super::segment::{Cells, match_probability, part_fill};
@@ -16,19 +14,26 @@ use crate::shape::{Segment, Shape};
 
 /// The segments of a filter at one moment, as a query meets them.
 ///
-/// Slices and blocks have one component. Segments of rows share their row's load, so they are independent
-/// only for a given load. Their components are a fixed sample of loads; their rates come from the model
-/// behind them.
+/// Segments of rows share their row's load, so they do not match independently: their rate and slack come from
+/// the model behind them, not from the segments.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     required_matches: u32,
     window_generations: u32,
     phase: f64,
-    components: Vec<Component>,
-    /// Rows only: the model behind the components, and the items per row and generation.
-    rows: Option<(RowModel, f64)>,
+    probes: Vec<SegmentProbe>,
+    /// Rows only.
+    rows: Option<LoadedRows>,
     /// Bins only: the lines that a query reads.
     lines_read: Option<f64>,
+}
+
+/// Rows that take `load` items per row and generation.
+#[derive(Clone, Debug, PartialEq)]
+struct LoadedRows {
+    model: RowModel,
+    load: f64,
+    rate: f64,
 }
 
 impl Profile {
@@ -47,7 +52,7 @@ impl Profile {
             required_matches,
             window_generations: probes.len() as u32 - required_matches,
             phase,
-            components: vec![Component { weight: 1.0, probes }],
+            probes,
             rows: None,
             lines_read: None,
         }
@@ -64,12 +69,16 @@ impl Profile {
             Segment::Slices { parts } => Self::with_gradient(shape, phase, |age| {
                 SegmentProbe::of_parts(part_fill(&shape.segment, load_at(age), cells), parts)
             }),
-            Segment::Blocks { .. } => Self::with_gradient(shape, phase, |age| {
-                SegmentProbe::single(match_probability(&shape.segment, load_at(age), cells))
-            }),
-            Segment::Rows { .. } => {
-                let runs = RowRuns::new(shape, phase, cells.items(load / k));
-                Self::of_rows(RowModel::fine(runs), load / k)
+            Segment::Blocks { .. } | Segment::Rows { .. } => {
+                let mut profile = Self::with_gradient(shape, phase, |age| {
+                    SegmentProbe::single(match_probability(&shape.segment, load_at(age), cells))
+                });
+                if let Segment::Rows { .. } = shape.segment {
+                    let (model, load) = (RowModel::new(shape, phase, cells.items(load / k)), load / k);
+                    let rate = model.rate(load);
+                    profile.rows = Some(LoadedRows { model, load, rate });
+                }
+                profile
             }
             Segment::Bins { .. } => Self::of_bins(shape, load, cells, phase),
         }
@@ -85,19 +94,6 @@ impl Profile {
         let mut profile = Self::with_gradient(shape, phase, |_| SegmentProbe::single(by_age));
         profile.lines_read = model.map(|model| model.accesses(live));
         profile
-    }
-
-    /// Rows that take `load` items per generation, with an existing model of their shape.
-    pub(crate) fn of_rows(model: RowModel, load: f64) -> Self {
-        let shape = model.runs().shape();
-        Self {
-            required_matches: shape.required_matches,
-            window_generations: shape.window_generations,
-            phase: model.runs().phase(),
-            components: model.components(load),
-            rows: Some((model, load)),
-            lines_read: None,
-        }
     }
 
     /// The paper's model just before a shift: part fills grow linearly to 1/2 over the first k slices
@@ -132,19 +128,17 @@ impl Profile {
         self.window_generations
     }
 
-    /// Returns the possible states that a query may meet.
-    pub fn components(&self) -> &[Component] {
-        &self.components
+    /// Returns the segments as a query meets them, newest first.
+    pub fn probes(&self) -> &[SegmentProbe] {
+        &self.probes
     }
 
     /// Returns the probability that an item which was never inserted is reported: the paper's F(k, l, 0, 0).
     pub fn false_positive_rate(&self) -> f64 {
-        if let Some((model, load)) = &self.rows {
-            return model.rate(*load);
+        if let Some(rows) = &self.rows {
+            return rows.rate;
         }
-        self.mean(|probes| {
-            run_probability(self.required_matches, probes.iter().map(|probe| probe.match_probability))
-        })
+        run_probability(self.required_matches, self.probes.iter().map(|probe| probe.match_probability))
     }
 
     /// Returns the probability that an item inserted `generations` ago, and not since, is reported.
@@ -153,15 +147,13 @@ impl Profile {
     /// fewer of them do, and the missing ones must match by chance. From k + l generations on, it is that of
     /// an item which was never inserted.
     pub fn reporting_probability(&self, generations: u32) -> f64 {
-        if let Some((model, load)) = &self.rows {
-            return model.reporting_probability(*load, generations);
+        if let Some(LoadedRows { model, load, rate }) = &self.rows {
+            return model.reporting_probability(*load, *rate, generations);
         }
         let own = generations as usize..generations.saturating_add(self.required_matches) as usize;
-        self.mean(|probes| {
-            let probabilities = probes.iter().map(|probe| probe.match_probability).enumerate();
-            let with_own = probabilities.map(|(age, r)| if own.contains(&age) { 1.0 } else { r });
-            run_probability(self.required_matches, with_own)
-        })
+        let probabilities = self.probes.iter().map(|probe| probe.match_probability).enumerate();
+        let with_own = probabilities.map(|(age, r)| if own.contains(&age) { 1.0 } else { r });
+        run_probability(self.required_matches, with_own)
     }
 
     /// Returns the probability-weighted slack at this moment, in generations: how many items that have left
@@ -185,7 +177,7 @@ impl Profile {
     /// the i-th power of a full segment's match probability. It ignores runs among the younger segments.
     pub fn paper_npws(&self) -> f64 {
         let l = self.window_generations();
-        let full = self.mean(|probes| probes[probes.len() - 1].match_probability);
+        let full = self.probes[self.probes.len() - 1].match_probability;
         let powers = core::iter::successors(Some(1.0), |power| Some(power * full));
         powers.take(self.required_matches as usize).sum::<f64>() / f64::from(l)
     }
@@ -215,12 +207,7 @@ impl Profile {
         self.rows.as_ref().map(|_| 1.0).or(self.lines_read)
     }
 
-    /// Layouts that probe segment by segment have one component.
     fn stranger_query(&self) -> StrangerQuery<'_> {
-        StrangerQuery::follow(self.required_matches, &self.components[0].probes)
-    }
-
-    fn mean(&self, of_component: impl Fn(&[SegmentProbe]) -> f64) -> f64 {
-        self.components.iter().map(|component| component.weight * of_component(&component.probes)).sum()
+        StrangerQuery::follow(self.required_matches, &self.probes)
     }
 }

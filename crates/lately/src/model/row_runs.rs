@@ -65,11 +65,6 @@ impl RowRuns {
         self.items_per_generation
     }
 
-    /// The number of generations; the newest counts by its completed share.
-    pub(super) fn generations(&self) -> f64 {
-        f64::from(self.shape.segments()) - 1.0 + self.phase
-    }
-
     pub(super) fn match_probability(&self, items: usize) -> f64 {
         self.match_probability[items.min(self.match_probability.len() - 1)]
     }
@@ -85,10 +80,13 @@ impl RowRuns {
     /// at age 0 < j < k     R gains for k - 1 - j steps, the same for all j; generation 0 is dropped; then
     /// at age k or more     R gains and L loses a complete generation in every step
     /// ```
-    pub(super) fn expected_maximal_runs(&self, load: f64) -> f64 {
+    ///
+    /// Loads whose probability is below `negligible` are ignored.
+    pub(super) fn expected_maximal_runs(&self, load: f64, negligible: f64) -> f64 {
         let (k, l) = (self.shape.required_matches, self.shape.window_generations);
-        let generations = |generations: u32| self.law(load, f64::from(generations));
-        let (one, incomplete) = (generations(1), self.law(load, self.phase));
+        let law = |generations: f64| self.law(load, generations, negligible);
+        let generations = |generations: u32| law(f64::from(generations));
+        let (one, incomplete) = (generations(1), law(self.phase));
         let width = generations(k).len();
         let (left_of_steady, item) = (generations(k - 1), 1.0 / self.items_per_generation);
 
@@ -113,8 +111,8 @@ impl RowRuns {
         for step in 1..k {
             // Complete generations that remain after this step.
             let others = f64::from(k - 1 - step);
-            let left = self.law(load, others + self.phase);
-            let left_after = self.law(load, others).len();
+            let left = law(others + self.phase);
+            let left_after = law(others).len();
             steady.drop_generation(Drawn { own: 1.0, others, item }, left_after);
             if k - step <= l {
                 let mut joining = young.with_left(&beside(&left, &[1.0]));
@@ -131,34 +129,35 @@ impl RowRuns {
 
     /// The probability that the segments of ages `first` to `first + length - 1`, at most k + 1 of them, all
     /// match.
-    pub(super) fn expected_run(&self, load: f64, first: u32, length: u32) -> f64 {
+    pub(super) fn expected_run(&self, load: f64, first: u32, length: u32, negligible: f64) -> f64 {
+        let law = |generations: f64| self.law(load, generations, negligible);
         let (first, length, k) =
             (i64::from(first), i64::from(length), i64::from(self.shape.required_matches));
         let weight_of = |generation: i64| if generation == 0 { self.phase } else { 1.0 };
         let left = (first - k + 1).max(0)..(first + length - k).max(0);
         let mut others: f64 = left.clone().map(weight_of).sum();
         let mut right: f64 = (left.end..=first).map(weight_of).sum();
-        let width = self.law(load, right + (length - 1) as f64).len();
-        let one = self.law(load, 1.0);
-        let mut paths = self.paths(&self.law(load, others), &self.law(load, right), width);
+        let width = law(right + (length - 1) as f64).len();
+        let one = law(1.0);
+        let mut paths = self.paths(&law(others), &law(right), width);
         for age in first + 1..first + length {
             let dropped = age - k;
             if left.contains(&dropped) {
                 let own = weight_of(dropped);
                 others = (others - own).max(0.0);
                 let dropped = Drawn { own, others, item: 1.0 / self.items_per_generation };
-                paths.drop_generation(dropped, self.law(load, others).len());
+                paths.drop_generation(dropped, law(others).len());
             }
             right += 1.0;
-            self.gain_generation(&mut paths, &one, self.law(load, right).len());
+            self.gain_generation(&mut paths, &one, law(right).len());
         }
         paths.sum()
     }
 
     /// The distribution of the items that `generations` generations bring to a row.
-    fn law(&self, load: f64, generations: f64) -> Vec<f64> {
+    fn law(&self, load: f64, generations: f64, negligible: f64) -> Vec<f64> {
         let load = load.min(self.items_per_generation);
-        CellLoad::new(load * generations, self.items_per_generation * generations).probabilities_from_zero()
+        CellLoad::new(load * generations, self.items_per_generation * generations).probabilities(negligible)
     }
 
     /// The paths after a first segment that matches.
@@ -253,10 +252,10 @@ mod tests {
                 [(1.0, f64::INFINITY, 2.0), (0.5, f64::INFINITY, 1.3), (1.0, 6.0, 2.0), (0.5, 12.0, 4.0)]
             {
                 let runs = RowRuns::new(&shape, phase, items);
-                let run = |first, length| runs.expected_run(load, first, length);
+                let run = |first, length| runs.expected_run(load, first, length, 1e-18);
                 let one_by_one: f64 =
                     run(0, k) + (1..=l).map(|age| run(age, k) - run(age - 1, k + 1)).sum::<f64>();
-                let joined = runs.expected_maximal_runs(load);
+                let joined = runs.expected_maximal_runs(load, 1e-18);
                 assert!(
                     (joined / one_by_one - 1.0).abs() < 1e-9,
                     "{shape} phase {phase}: {joined} {one_by_one}"

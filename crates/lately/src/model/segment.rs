@@ -43,7 +43,7 @@ pub fn part_fill(segment: &Segment, load: f64, cells: Cells) -> f64 {
     match *segment {
         Segment::Slices { .. } => -expm1(load * cells.ln_missed_per_load()),
         Segment::Blocks { .. } | Segment::Rows { .. } => {
-            block_mixture(load, cells, missed_by_one_item(segment), 1)
+            block_mixture(law(load, cells), missed_by_one_item(segment), 1)
         }
         Segment::Bins { .. } => match_probability(segment, load, cells),
     }
@@ -62,7 +62,7 @@ pub fn match_probability(segment: &Segment, load: f64, cells: Cells) -> f64 {
     match *segment {
         Segment::Slices { parts } => power(part_fill(segment, load, cells), parts),
         Segment::Blocks { bits_per_block: bits, .. } | Segment::Rows { parts: bits, .. } => {
-            block_mixture(load, cells, missed_by_one_item(segment), bits)
+            block_mixture(law(load, cells), missed_by_one_item(segment), bits)
         }
         // The items of two lines.
         Segment::Bins { fingerprint_bits } => {
@@ -106,14 +106,19 @@ fn missed_by_one_item(segment: &Segment) -> f64 {
     }
 }
 
-/// E[(1 - missed^J)^bits] over a block's load J: Poisson(load), or Binomial(items, 1/cells), where `items` is
-/// the load times the number of cells.
+/// The distribution of a cell's load: Poisson(load), or Binomial(items, 1/cells), where `items` is the load times
+/// the number of cells.
+fn law(load: f64, cells: Cells) -> CellLoad {
+    CellLoad::new(load, cells.items(load))
+}
+
+/// E[(1 - missed^J)^bits] over a block's load J.
 ///
 /// Sums outwards from the mode until the terms are negligible, and divides by the sum of the weights.
-fn block_mixture(load: f64, cells: Cells, missed: f64, bits: u32) -> f64 {
+pub(super) fn block_mixture(law: CellLoad, missed: f64, bits: u32) -> f64 {
     /// e to this power is negligible compared with one.
     const NOTHING: f64 = -50.0;
-    let law = CellLoad::new(load, cells.items(load));
+    let load = law.mean();
     if law.is_certain() {
         return power(-expm1(load * log(missed)), bits);
     }
@@ -147,7 +152,7 @@ fn block_mixture(load: f64, cells: Cells, missed: f64, bits: u32) -> f64 {
 }
 
 /// x^n by squaring; `libm` has no integer power, and `pow` is slower and less exact here.
-pub(super) fn power(x: f64, n: u32) -> f64 {
+pub(crate) fn power(x: f64, n: u32) -> f64 {
     let (mut result, mut square, mut n) = (1.0, x, n);
     while n > 0 {
         if n & 1 == 1 {
@@ -201,7 +206,7 @@ mod tests {
             for (cells, expected) in
                 [(Cells::Many, -expm1(-load)), (Cells::Exactly(50), -expm1(50.0 * load * log1p(-1.0 / 50.0)))]
             {
-                let hit = block_mixture(load, cells, 1e-18, 1);
+                let hit = block_mixture(law(load, cells), 1e-18, 1);
                 assert!((hit / expected - 1.0).abs() < 1e-12, "load {load} {cells:?}: {hit} {expected}");
             }
         }

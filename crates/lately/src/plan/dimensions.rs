@@ -4,7 +4,6 @@ use super::sizing;
 use crate::ageing::GenerationStart;
 use crate::layout;
 use crate::layout::words::aligned::ALIGNMENT_BYTES;
-use crate::model::rows::RowModel;
 use crate::model::{Cells, Profile};
 use crate::shape::{Segment, Shape};
 use crate::window::Window;
@@ -24,11 +23,12 @@ pub(crate) struct Dimensions {
 }
 
 impl Dimensions {
-    /// Returns `None` if the memory cannot be addressed.
+    /// Returns `None` if no machine can address the memory. The limit is the same on all of them, and so is the
+    /// plan; a machine with smaller addresses fails when it builds the filter.
     pub(crate) fn new(window: Window, shape: Shape, items_per_generation: u64, cells: u64) -> Option<Self> {
         let words = layout::words(&shape, cells)?.checked_mul(8)?;
         let memory_bytes = words.checked_add(Self::overhead_bytes(&shape)?)?;
-        isize::try_from(memory_bytes).ok()?;
+        i64::try_from(memory_bytes).ok()?;
         Some(Self { window, shape, items_per_generation, cells, memory_bytes })
     }
 
@@ -53,6 +53,12 @@ impl Dimensions {
         }
     }
 
+    /// The same with as many cells as fit into `bytes` bytes, unless these are fewer.
+    pub(super) fn filled(self, bytes: u64) -> Self {
+        let cells = Self::most_cells(&self.shape, bytes).max(self.cells);
+        Self::new(self.window, self.shape, self.items_per_generation, cells).unwrap_or(self)
+    }
+
     /// w = l * g.
     pub(crate) fn guaranteed_items(&self) -> u64 {
         self.items_per_generation * u64::from(self.shape.window_generations)
@@ -64,10 +70,9 @@ impl Dimensions {
         Profile::exact(&self.shape, load, Cells::Exactly(self.cells), 1.0)
     }
 
-    /// The same, with an existing model of these rows: creating a model takes as long as evaluating it.
-    pub(super) fn profile_of_rows(&self, model: RowModel) -> Profile {
-        let load = sizing::load(&self.shape, self.items_per_generation, self.cells);
-        Profile::of_rows(model, load / f64::from(self.shape.required_matches))
+    /// Items per row and generation.
+    pub(super) fn load_of_rows(&self) -> f64 {
+        self.items_per_generation as f64 / self.cells as f64
     }
 
     pub(super) fn worst_rate(&self) -> f64 {
@@ -86,26 +91,32 @@ impl Dimensions {
         self.npws_of(&self.profile())
     }
 
+    /// Returns true if the slack is kept. For large k the slack takes long to compute, so this skips it if any
+    /// slack is allowed.
     pub(super) fn keeps_slack(&self, max_slack: f64) -> bool {
-        self.keeps_slack_by(max_slack, || self.profile())
+        max_slack.is_infinite() || self.npws() <= max_slack
     }
 
-    /// Returns true if the slack is kept. The slack takes long to compute for large k, so this skips it if
-    /// any slack is allowed.
-    pub(super) fn keeps_slack_by(&self, max_slack: f64, profile: impl FnOnce() -> Profile) -> bool {
-        max_slack.is_infinite() || self.npws_of(&profile()) <= max_slack
-    }
-
-    /// Peak slack relative to the *requested* window. A count window is rounded up to l * g inserts, and to
-    /// its user the surplus is slack like any other. A time window has exactly l generations.
     pub(super) fn npws_of(&self, profile: &Profile) -> f64 {
-        let l = f64::from(self.shape.window_generations);
-        match self.window {
-            Window::Count { inserts } => {
-                let reported = (l + profile.weighted_slack()) * self.items_per_generation as f64;
-                (reported - inserts as f64) / inserts as f64
-            }
-            Window::Time { .. } => profile.npws(),
+        let l = self.shape.window_generations;
+        npws(&self.window, l, self.items_per_generation, profile.weighted_slack())
+    }
+}
+
+/// Peak slack relative to the *requested* window, from the slack in generations. A count window is rounded up to
+/// l * g inserts, and to its user the surplus is slack like any other. A time window has exactly l generations.
+pub(super) fn npws(
+    window: &Window,
+    window_generations: u32,
+    items_per_generation: u64,
+    weighted_slack: f64,
+) -> f64 {
+    let l = f64::from(window_generations);
+    match *window {
+        Window::Count { inserts } => {
+            let reported = (l + weighted_slack) * items_per_generation as f64;
+            (reported - inserts as f64) / inserts as f64
         }
+        Window::Time { .. } => weighted_slack / l,
     }
 }

@@ -1,20 +1,26 @@
 //! From a requested promise to a shape and a size.
 //!
-//! [`sizing`] finds the least size at which a given shape keeps a rate. [`search`] tries the shapes.
-//! A [`Goal`] says which value to find: the size, the rate or the window.
+//! A [`Goal`] says which value to find: the size ([`search`]), or the rate or the window ([`by_memory`]). The best
+//! plan of each of the [`groups`] comes from [`bins`], [`rows`] and [`segments`]; [`ranking`] chooses between them.
 
 mod bins;
+mod by_memory;
 mod dimensions;
+mod groups;
+mod ranking;
 mod rows;
 mod search;
+mod segments;
 mod shards;
 mod sizing;
+mod wanted;
 
 use alloc::vec::Vec;
 
 pub(crate) use dimensions::Dimensions;
 pub use shards::shard_window;
 
+use self::search::{Breadth, Search};
 use crate::error::ConfigError;
 use crate::model::{self, QueryAccesses};
 #[cfg(doc)]
@@ -111,7 +117,7 @@ impl Promise {
     /// The dimensions to build.
     pub(crate) fn dimensions(&self) -> Result<Dimensions, ConfigError> {
         // A successful search returns at least one candidate.
-        self.search().map(|found| found[0])
+        self.search(Breadth::Winner).map(|found| found[0])
     }
 
     /// Returns ranked plans. The first is the one that [`plan`](Self::plan) returns; see [`Prefer`]. Then
@@ -121,54 +127,22 @@ impl Promise {
     /// # Errors
     /// The same as [`plan`](Self::plan).
     pub fn plans(&self) -> Result<Vec<Plan>, ConfigError> {
-        self.search().map(|found| found.iter().map(Plan::of).collect())
+        self.search(Breadth::All).map(|found| found.iter().map(Plan::of).collect())
     }
 
-    fn search(&self) -> Result<Vec<Dimensions>, ConfigError> {
+    fn search(&self, breadth: Breadth) -> Result<Vec<Dimensions>, ConfigError> {
+        let search = Search::new(self, breadth);
         match self.goal()? {
             Goal::Size { window, rate } => {
-                let found = search::least_memory(self, window, rate)?;
+                let found = search.least_memory(window, rate, self.max_memory)?;
                 match self.max_memory {
-                    Some(max_memory) => self.within_memory(found, window, rate, max_memory),
+                    Some(max_memory) => search.within_memory(found, rate, max_memory),
                     None => Ok(found),
                 }
             }
-            Goal::Rate { window, max_memory } => search::best_rate(self, window, max_memory),
+            Goal::Rate { window, max_memory } => search.best_rate(window, max_memory),
             Goal::HalfFull { window } => search::half_full(self, window),
-            Goal::Window { rate, max_memory } => search::largest_window(self, rate, max_memory),
+            Goal::Window { rate, max_memory } => search.largest_window(rate, max_memory),
         }
-    }
-
-    fn within_memory(
-        &self,
-        mut found: Vec<Dimensions>,
-        window: Window,
-        rate: f64,
-        max_memory: u64,
-    ) -> Result<Vec<Dimensions>, ConfigError> {
-        let needed_bytes = found.iter().map(|candidate| candidate.memory_bytes).min().unwrap_or(u64::MAX);
-        found.retain(|candidate| candidate.memory_bytes <= max_memory);
-        if !found.is_empty() {
-            return Ok(found);
-        }
-        let best = |found: Result<Vec<Dimensions>, ConfigError>| found.ok().map(|found| found[0]);
-        Err(ConfigError::MemoryTooSmall {
-            needed_bytes,
-            max_memory,
-            fitting_window: best(search::largest_window(self, rate, max_memory))
-                .map(|best| best.window.items()),
-            fitting_rate: best(search::best_rate(self, window, max_memory))
-                .and_then(|best| self.rate_that_fits(window, best.worst_rate(), max_memory)),
-        })
-    }
-
-    /// Finds a rate near `best` for which a request succeeds. The two searches try slightly different shapes,
-    /// so `best` itself may not.
-    fn rate_that_fits(&self, window: Window, best: f64, max_memory: u64) -> Option<f64> {
-        let looser = core::iter::successors(Some(best * 1.001), |rate| Some(rate * 1.1)).take(6);
-        looser.take_while(|&rate| rate < 1.0).find(|&rate| {
-            let found = search::least_memory(self, window, rate);
-            found.is_ok_and(|found| found.iter().any(|candidate| candidate.memory_bytes <= max_memory))
-        })
     }
 }

@@ -15,8 +15,9 @@ const OVERFLOW: f64 = 1e-12;
 ///
 /// A shard's share is binomial, Bin(W, 1/N). By the union bound, the probability that any of the N shards
 /// receives more than v items is at most N * P(Bin(W, 1/N) > v); this is the least v for which that is at
-/// most 10^-12. It is computed from the distribution itself, not from an approximation. Repeats of one item
-/// all go to one shard. So if every sighting is inserted again, a stream with very frequent items needs more.
+/// most 10^-12. It is computed from the distribution itself. (For windows of billions of items, the last terms of
+/// that probability are replaced by an upper bound; v grows by less than one part in a million.) Repeats of one
+/// item all go to one shard. So if every sighting is inserted again, a stream with very frequent items needs more.
 ///
 /// ```
 /// assert_eq!(lately::shard_window(1_000_000, 1), 1_000_000);
@@ -68,24 +69,27 @@ impl Share {
     /// ```
     ///
     /// Above the mean the ratio is below 1 and keeps falling. The sum from `items + 1` upwards ends when its
-    /// terms no longer change it.
+    /// terms no longer change it; after many terms, a geometric series bounds the rest.
     fn probability_of_more_than(&self, items: u64) -> f64 {
+        const MOST_TERMS: usize = 2_000;
         let mut taken = items as f64 + 1.0;
         if taken > self.window {
             return 0.0;
         }
         let first = exp(self.ln_probability_of(taken));
         let (mut sum, mut term) = (1.0, 1.0);
-        while taken < self.window {
-            term *= (self.window - taken) / (taken + 1.0) * self.odds;
+        for _ in 0..MOST_TERMS {
+            let ratio = (self.window - taken) / (taken + 1.0) * self.odds;
+            term *= ratio;
             taken += 1.0;
             let before: f64 = sum;
             sum += term;
             if before >= sum {
-                break;
+                return first * sum;
             }
         }
-        first * sum
+        let ratio = (self.window - taken) / (taken + 1.0) * self.odds;
+        first * (sum + term * ratio / (1.0 - ratio))
     }
 
     /// ln P(X = i). Differences of large `lgamma`s would lose all digits for large windows. So Stirling's

@@ -2,7 +2,7 @@
 
 use libm::log;
 
-use crate::model::{Cells, half_full_load, match_probability, run_probability};
+use crate::model::{Cells, match_probability, run_probability};
 use crate::shape::{Segment, Shape};
 
 /// Items per cell of a segment that is no longer written: k generations.
@@ -38,34 +38,34 @@ pub(super) fn worst_rate(shape: &Shape, items_per_generation: u64, cells: u64) -
     with_hash_collisions(run_probability(k, ages), shape, items_per_generation)
 }
 
-/// The least number of cells at which the shape keeps the rate, to one part in 10^4, or `None` if `most`
-/// cells are not enough. The result always keeps the rate.
-pub(super) fn least_cells(shape: &Shape, items_per_generation: u64, rate: f64, most: u64) -> Option<u64> {
+/// The least number of cells at which the shape keeps the rate, to one part in 10^4, or `None` if no number does.
+/// The result always keeps the rate. The search begins at `guess`.
+pub(super) fn least_cells(shape: &Shape, items_per_generation: u64, rate: f64, guess: u64) -> Option<u64> {
+    /// More cells than any machine has bits.
+    const MOST: u64 = 1 << 62;
     let excess = |cells: u64| log(worst_rate(shape, items_per_generation, cells).max(1e-300)) - log(rate);
-    // For most shapes of a search, `most` is not enough, so test that first.
-    if worst_rate(shape, items_per_generation, most.max(1)) > rate {
-        return None;
-    }
-    // Enclose the root, starting at the half-full design: `low` breaks the rate, `high` keeps it.
-    let half_full = load(shape, items_per_generation, 1) / half_full_load(&shape.segment);
-    let mut high = (half_full as u64).clamp(1, most.max(1));
-    let mut high_excess = excess(high);
-    let (mut low, mut low_excess) = (high, high_excess);
+    // Enclose the root: `low` breaks the rate, `high` keeps it.
+    let (mut low, mut high) = (guess.max(1), guess.max(1));
+    let mut low_excess = excess(low);
+    let mut high_excess = low_excess;
+    let mut step = guess / 1000 + 1;
     while high_excess > 0.0 {
-        if high >= most {
+        if high >= MOST {
             return None;
         }
         (low, low_excess) = (high, high_excess);
-        high = (high.saturating_add(high / 3 + 1)).min(most);
+        high = high.saturating_add(step).min(MOST);
         high_excess = excess(high);
+        step = step.saturating_mul(4);
     }
     while low_excess <= 0.0 {
         if low == 1 {
             return Some(1);
         }
         (high, high_excess) = (low, low_excess);
-        low -= low / 4 + u64::from(low < 4);
+        low = low.saturating_sub(step).max(1);
         low_excess = excess(low);
+        step = step.saturating_mul(4).min(low / 2 + 1);
     }
     // The logarithm of the rate falls almost linearly. Interpolate, and halve the weight of an end that does
     // not move (the Illinois rule), so that both ends close in.
@@ -111,7 +111,7 @@ mod tests {
         let shape = Shape::slices(7, 1);
         let items = 1 << 40;
         let rate = hash_collisions(&shape, items);
-        let cells = least_cells(&shape, items, rate, 1 << 60).unwrap();
+        let cells = least_cells(&shape, items, rate, 8 * items).unwrap();
         let excess = |cells| worst_rate(&shape, items, cells) / rate - 1.0;
         assert!(excess(cells) < 1e-12 && excess(cells / 16) > 1e-12, "{cells} cells");
     }
