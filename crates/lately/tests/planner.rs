@@ -23,8 +23,10 @@ fn the_rate_of_a_plan_is_at_most_the_rate_asked_for() {
                 let profile = Profile::exact(&plan.shape, load, Cells::Exactly(plan.cells), 1.0);
                 assert!(profile.false_positive_rate() <= rate);
                 // Where sizes are large, rounding matters little, so nothing may be wasted.
-                if window >= 1_000_000 {
-                    assert!(plan.false_positive_rate > 0.98 * rate, "{window} {rate}: {plan:?}");
+                // Fingerprints have whole bits, and spills must be rare; one bit less doubles the rate.
+                let least = if layout == Layout::Bins { 0.4 } else { 0.98 };
+                if window >= 1_000_000 && (layout != Layout::Bins || rate < 0.1) {
+                    assert!(plan.false_positive_rate > least * rate, "{window} {rate}: {plan:?}");
                 }
             }
         }

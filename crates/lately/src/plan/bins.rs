@@ -19,6 +19,10 @@ use crate::window::Window;
 /// A time window with this factor of its capacity keeps this factor of its rate.
 const OVERLOAD: f64 = 1.1;
 const RATE_UNDER_OVERLOAD: f64 = 2.0;
+/// The expected cache lines of a query. The spare saves memory, but looking there takes longer than everything
+/// else together, so few queries may have to.
+const MOST_ACCESSES: f64 = 2.05;
+
 /// The least memory for the rate, if any shape keeps the slack.
 pub(super) fn least_memory(wanted: &Wanted) -> Option<Dimensions> {
     let mut shapes: Vec<(Shape, u64)> = shapes(wanted);
@@ -101,7 +105,8 @@ fn sized(wanted: &Wanted, shape: Shape) -> Option<Dimensions> {
     // For many lines; a small table has a larger spare than a cell per line, and keeps the rate too.
     let model = BinModel::of(&shape, Cells::Many)?;
     let keeps = |load: f64| {
-        model.rate(load) <= by_chance
+        model.accesses(load) <= MOST_ACCESSES
+            && model.rate(load) <= by_chance
             && (!matches!(wanted.window, Window::Time { .. })
                 || model.rate(load * OVERLOAD) <= by_chance * RATE_UNDER_OVERLOAD)
     };
