@@ -158,9 +158,9 @@ impl<O: Operation, H: Hashes> Work for Many<'_, &mut Filter, O, H> {
         whichever!(Memory: memory, layout => {
             let filter = OwnedFilter { layout: layout.update(), ring, ageing };
             let mut access = OwnedAccess { kernel, filter };
-            let mut upcoming = Upcoming::new(kernel, hashes, &access.filter.layout, access.filter.ring);
+            let mut upcoming = Upcoming::new(kernel, hashes, &access.filter.layout, access.filter.ring, operation);
             for i in 0..upcoming.len {
-                let item = upcoming.next(i, kernel, &access.filter.layout, access.filter.ring);
+                let item = upcoming.next(i, operation, kernel, &access.filter.layout, access.filter.ring);
                 let was_seen = operation.apply(&mut access, item);
                 if O::ANSWERS {
                     seen[i] = was_seen;
@@ -178,9 +178,9 @@ impl<H: Hashes> Work for Many<'_, &Filter, Contains, H> {
         let Self { filter: Filter { memory, ring, .. }, hashes, seen, .. } = self;
         whichever!(Memory: memory, layout => {
             let layout = layout.query();
-            let mut upcoming = Upcoming::new(kernel, hashes, &layout, ring);
+            let mut upcoming = Upcoming::new(kernel, hashes, &layout, ring, Contains);
             for (i, seen) in seen.iter_mut().enumerate() {
-                let item = upcoming.next(i, kernel, &layout, ring);
+                let item = upcoming.next(i, Contains, kernel, &layout, ring);
                 *seen = layout.contains(kernel, item, ring);
             }
         });
@@ -196,20 +196,27 @@ struct Upcoming<H, P> {
 
 impl<H: Hashes, P: Copy + Default> Upcoming<H, P> {
     #[inline(always)]
-    fn new<K: Kernel>(kernel: K, hashes: H, layout: &impl Query<Place = P>, ring: &Ring) -> Self {
+    fn new<O: Operation, K: Kernel>(
+        kernel: K,
+        hashes: H,
+        layout: &impl Query<Place = P>,
+        ring: &Ring,
+        _operation: O,
+    ) -> Self {
         let mut upcoming = Self { len: hashes.len(), hashes, items: [Located::default(); AHEAD] };
         for (item, hash) in upcoming.items.iter_mut().zip(&mut upcoming.hashes) {
             *item = layout.locate(hash);
-            layout.prefetch(kernel, *item, ring);
+            layout.prefetch(kernel, *item, ring, O::USES);
         }
         upcoming
     }
 
     /// Returns the i-th item, and prefetches the one [`AHEAD`] of it.
     #[inline(always)]
-    fn next<K: Kernel>(
+    fn next<O: Operation, K: Kernel>(
         &mut self,
         i: usize,
+        _operation: O,
         kernel: K,
         layout: &impl Query<Place = P>,
         ring: &Ring,
@@ -218,7 +225,7 @@ impl<H: Hashes, P: Copy + Default> Upcoming<H, P> {
         let item = *place;
         if let Some(hash) = self.hashes.next() {
             *place = layout.locate(hash);
-            layout.prefetch(kernel, *place, ring);
+            layout.prefetch(kernel, *place, ring, O::USES);
         }
         item
     }

@@ -5,7 +5,7 @@
 
 use core::iter::FusedIterator;
 
-use crate::layout::Located;
+use crate::layout::{Located, Use};
 
 /// A filter during one call, once its layout and its instructions are known.
 pub(crate) trait Access {
@@ -32,8 +32,7 @@ pub(crate) trait Access {
 
 /// An operation on one item; returns true if the item was seen lately (a plain insert does not check).
 pub(crate) trait Operation: Copy {
-    /// Whether the operation inserts every item.
-    const INSERTS: bool;
+    const USES: Use;
     /// Whether the caller uses the answers.
     const ANSWERS: bool = true;
 
@@ -53,7 +52,7 @@ pub(crate) trait Operation: Copy {
 pub(crate) struct Contains;
 
 impl Operation for Contains {
-    const INSERTS: bool = false;
+    const USES: Use = Use::Reads;
 
     #[inline(always)]
     fn apply<A: Access>(self, access: &mut A, item: Located<A::Place>) -> bool {
@@ -65,7 +64,7 @@ impl Operation for Contains {
 pub(crate) struct Insert;
 
 impl Operation for Insert {
-    const INSERTS: bool = true;
+    const USES: Use = Use::Writes;
     const ANSWERS: bool = false;
 
     #[inline(always)]
@@ -84,7 +83,7 @@ impl Operation for Insert {
 pub(crate) struct CheckAndInsert;
 
 impl Operation for CheckAndInsert {
-    const INSERTS: bool = true;
+    const USES: Use = Use::ReadsAndWrites;
 
     #[inline(always)]
     fn apply<A: Access>(self, access: &mut A, item: Located<A::Place>) -> bool {
@@ -101,7 +100,7 @@ impl Operation for CheckAndInsert {
 pub(crate) struct CheckOrInsert;
 
 impl Operation for CheckOrInsert {
-    const INSERTS: bool = false;
+    const USES: Use = Use::ReadsAndMayWrite;
 
     #[inline(always)]
     fn apply<A: Access>(self, access: &mut A, item: Located<A::Place>) -> bool {

@@ -40,6 +40,33 @@ pub(crate) struct Located<P = usize> {
     pub(crate) place: P,
 }
 
+/// How an operation uses an item's memory, and so which of it is worth prefetching.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Use {
+    Reads,
+    Writes,
+    ReadsAndWrites,
+    ReadsAndMayWrite,
+}
+
+impl Use {
+    #[inline(always)]
+    fn reads(self) -> bool {
+        self != Self::Writes
+    }
+
+    #[inline(always)]
+    fn may_write(self) -> bool {
+        self != Self::Reads
+    }
+
+    #[cfg(feature = "std")]
+    #[inline(always)]
+    fn certainly_writes(self) -> bool {
+        matches!(self, Self::Writes | Self::ReadsAndWrites)
+    }
+}
+
 /// Queries about an item, in memory borrowed for a call or a batch.
 pub(crate) trait Query {
     /// The part of an item's positions that is worth computing only once.
@@ -47,8 +74,8 @@ pub(crate) trait Query {
     fn locate(&self, hash: u64) -> Located<Self::Place>;
     /// Returns true if k consecutive segments match.
     fn contains<K: Kernel>(&self, kernel: K, item: Located<Self::Place>, ring: &Ring) -> bool;
-    /// Prefetches the memory that an insert or a query of this item will need.
-    fn prefetch<K: Kernel>(&self, kernel: K, item: Located<Self::Place>, ring: &Ring);
+    /// Prefetches the memory that the item will need.
+    fn prefetch<K: Kernel>(&self, kernel: K, item: Located<Self::Place>, ring: &Ring, uses: Use);
 }
 
 /// Writing an item into a layout.
@@ -73,16 +100,12 @@ pub(crate) trait SharedUpdate {
     /// The part of an item's positions that is worth computing only once.
     type Place: Copy;
     fn locate(&self, hash: u64) -> Located<Self::Place>;
-    fn prefetch<K: Kernel>(&self, kernel: K, item: Located<Self::Place>, ring: &Ring);
-    /// Like [`prefetch`](Self::prefetch), for an item that will be inserted in any case.
-    #[inline(always)]
-    fn prefetch_to_write<K: Kernel>(&self, kernel: K, item: Located<Self::Place>, ring: &Ring) {
-        self.prefetch(kernel, item, ring);
-    }
+    /// See [`Query::prefetch`].
+    fn prefetch<K: Kernel>(&self, kernel: K, item: Located<Self::Place>, ring: &Ring, uses: Use);
     fn contains<K: Kernel>(&self, kernel: K, item: Located<Self::Place>, view: &mut View<'_>) -> bool;
     fn insert<K: Kernel>(&self, kernel: K, item: Located<Self::Place>, view: &mut View<'_>);
     /// Calls [`contains`](Self::contains) and [`insert`](Self::insert). If threads call this with the same
-    /// new item at the same time, in rows exactly one of the calls returns false.
+    /// new item at the same time, in rows and bins exactly one of the calls returns false.
     fn check_and_insert<K: Kernel>(&self, kernel: K, item: Located<Self::Place>, view: &mut View<'_>)
     -> bool;
     /// Calls [`insert`](Self::insert) for each item, in order.

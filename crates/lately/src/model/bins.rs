@@ -10,7 +10,7 @@
 //! and a share x(E)^2 of the items finds both lines full. Real lifetimes are not memoryless: all items of a
 //! generation leave together, in order of arrival, and ties go to the even line. Both make loads more even.
 //! Simulations of E = 9 to 38 and l = 1 to 36 spill as if the load were lower by the factor
-//! [`EVENNESS`] + [`EVENNESS_OF_STEPS`] / l; bursts of any kind spill less. `tests/bins.rs` compares.
+//! [`EVENNESS`] + [`EVENNESS_OF_STEPS`] / l; bursts of any kind spill less. A test compares.
 
 use libm::{exp, expm1, log, log1p, pow, sqrt};
 
@@ -124,4 +124,62 @@ fn spill_share(entries: u32, load: f64) -> f64 {
         }
     }
     exp(2.0 * high)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+    use crate::hash::{reduce, remix};
+
+    /// The share of items that find both lines full, in lines that forget a whole generation at a time.
+    fn simulated(shape: BinShape, load: f64, is_burst: bool) -> f64 {
+        let (lines, l) = (4_000_u64, u64::from(shape.window_generations));
+        let per_generation = (load * lines as f64 / (l + 1) as f64) as u64;
+        // By line: how many items each generation of the window has.
+        let mut counts = vec![vec![0_u32; l as usize + 1]; lines as usize];
+        let (mut spilled, mut counted, mut number) = (0_u64, 0_u64, 0_u64);
+        for generation in 0..6 * (l + 1) {
+            let newest = (generation % (l + 1)) as usize;
+            counts.iter_mut().for_each(|line| line[newest] = 0);
+            // All items of a window at once, or evenly.
+            let items = match is_burst {
+                true if newest == 0 => per_generation * (l + 1),
+                true => 0,
+                false => per_generation,
+            };
+            for _ in 0..items {
+                // A linear congruential generator, mixed like the hash of an item.
+                number = number.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(1);
+                let (hash, mixed) = (remix(number, 5), remix(remix(number, 5), 0));
+                let pair =
+                    [2 * reduce(hash, lines / 2), 2 * reduce(mixed, lines / 2) + 1].map(|line| line as usize);
+                let [even, odd] = pair.map(|line| counts[line].iter().sum::<u32>());
+                let is_measured = generation > 2 * l;
+                counted += u64::from(is_measured);
+                if even.min(odd) == shape.entries {
+                    spilled += u64::from(is_measured);
+                } else {
+                    counts[pair[usize::from(odd < even)]][newest] += 1;
+                }
+            }
+        }
+        spilled as f64 / counted as f64
+    }
+
+    /// Spills change by a factor of ten with a load that is 2% higher, so a factor of two is close.
+    #[test]
+    fn spills_are_as_frequent_as_simulated() {
+        for (bits, l, load) in [(16, 20, 26.2), (25, 28, 16.0), (13, 13, 32.5), (40, 12, 9.2), (19, 16, 22.0)]
+        {
+            let shape = BinShape::new(bits, l).unwrap();
+            let (predicted, even) =
+                (BinModel::new(shape, Cells::Many).spill_share(load), simulated(shape, load, false));
+            assert!(even > 1e-4, "{bits} bits, {load}: {even:e} is too little to compare");
+            assert!((0.5..3.0).contains(&(predicted / even)), "{bits} bits: {predicted:e}, but {even:e}");
+            let burst = simulated(shape, load, true);
+            assert!(burst < predicted, "{bits} bits: {burst:e} in a burst, but {predicted:e}");
+        }
+    }
 }

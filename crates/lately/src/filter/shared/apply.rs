@@ -75,11 +75,7 @@ impl<'a, S: SharedUpdate, K: Kernel> SharedAccess<'a, S, K> {
     fn prefetch<O: Operation>(&self, items: &[Located<S::Place>]) {
         let Self { kernel, layout, view, .. } = self;
         for item in items {
-            if O::INSERTS {
-                layout.prefetch_to_write(*kernel, *item, &view.ring);
-            } else {
-                layout.prefetch(*kernel, *item, &view.ring);
-            }
+            layout.prefetch(*kernel, *item, &view.ring, O::USES);
         }
     }
 }

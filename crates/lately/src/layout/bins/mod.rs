@@ -49,7 +49,7 @@ use libm::{log1p, pow};
 
 use super::instructions::Portable;
 use super::words::aligned::AlignedWords;
-use super::{Contents, Located, Query, Sample, Update, pieces_with};
+use super::{Contents, Located, Query, Sample, Update, Use, pieces_with};
 use crate::hash::{reduce, remix};
 use crate::ring::{Age, Ring};
 use crate::shape::BinShape;
@@ -378,7 +378,7 @@ impl<const LANE: u32> Query for BinsQuery<'_, LANE> {
     }
 
     #[inline(always)]
-    fn prefetch<K: BinKernel>(&self, kernel: K, item: Located<Pair>, _ring: &Ring) {
+    fn prefetch<K: BinKernel>(&self, kernel: K, item: Located<Pair>, _ring: &Ring, _uses: Use) {
         item.place.iter().for_each(|&line| kernel.prefetch(&self.lines[line]));
     }
 }
@@ -484,7 +484,7 @@ impl<const LANE: u32> Query for BinsUpdate<'_, LANE> {
     }
 
     #[inline(always)]
-    fn prefetch<K: BinKernel>(&self, kernel: K, item: Located<Pair>, _ring: &Ring) {
+    fn prefetch<K: BinKernel>(&self, kernel: K, item: Located<Pair>, _ring: &Ring, _uses: Use) {
         item.place.iter().for_each(|&line| kernel.prefetch(&self.lines[line]));
     }
 }

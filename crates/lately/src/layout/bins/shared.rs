@@ -20,7 +20,7 @@ use crate::layout::claims::{CLAIM, ClaimKernel, SharedRow, claim, try_claim};
 use crate::layout::instructions::Portable;
 use crate::layout::view::View;
 use crate::layout::words::atomic::AtomicWords;
-use crate::layout::{Located, SharedUpdate};
+use crate::layout::{Located, SharedUpdate, Use};
 use crate::ring::{Age, Ring};
 use crate::sync::{AtomicU64, Ordering, fence, wait_for};
 
@@ -305,13 +305,10 @@ impl<'a, const LANE: u32> SharedUpdate for SharedBinsRef<'a, LANE> {
     }
 
     #[inline(always)]
-    fn prefetch<K: BinKernel + ClaimKernel>(&self, kernel: K, item: SharedItem<'a>, _ring: &Ring) {
-        item.place.iter().for_each(|line| kernel.prefetch(*line));
-    }
-
-    #[inline(always)]
-    fn prefetch_to_write<K: BinKernel + ClaimKernel>(&self, kernel: K, item: SharedItem<'a>, _ring: &Ring) {
-        item.place.iter().for_each(|line| kernel.prefetch_to_write(*line));
+    fn prefetch<K: BinKernel + ClaimKernel>(&self, kernel: K, item: SharedItem<'a>, _ring: &Ring, uses: Use) {
+        for line in item.place {
+            if uses.certainly_writes() { kernel.prefetch_to_write(line) } else { kernel.prefetch(line) }
+        }
     }
 
     #[inline(always)]

@@ -38,7 +38,7 @@ use libm::log1p;
 
 use super::words::aligned::AlignedWords;
 use super::words::bits;
-use super::{Contents, Located, Query, Sample, Update, pieces_with};
+use super::{Contents, Located, Query, Sample, Update, Use, pieces_with};
 use crate::hash::reduce;
 use crate::model::run_probability;
 use crate::ring::{Age, Ring};
@@ -165,7 +165,7 @@ impl<const WORDS: usize> Query for RowsQuery<'_, WORDS> {
     }
 
     #[inline(always)]
-    fn prefetch<K: RowKernel>(&self, kernel: K, item: Located, _ring: &Ring) {
+    fn prefetch<K: RowKernel>(&self, kernel: K, item: Located, _ring: &Ring, _uses: Use) {
         kernel.prefetch(&self.rows[item.place]);
     }
 }
@@ -197,7 +197,7 @@ impl<const WORDS: usize> Query for RowsUpdate<'_, WORDS> {
     }
 
     #[inline(always)]
-    fn prefetch<K: RowKernel>(&self, kernel: K, item: Located, _ring: &Ring) {
+    fn prefetch<K: RowKernel>(&self, kernel: K, item: Located, _ring: &Ring, _uses: Use) {
         kernel.prefetch(&self.rows[item.place]);
     }
 }

@@ -23,7 +23,7 @@ use super::{refresh, row_of, rows_to_visit};
 use crate::layout::claims::{CLAIM, ClaimKernel, SharedRow, claim, load, store, try_claim};
 use crate::layout::view::View;
 use crate::layout::words::atomic::AtomicWords;
-use crate::layout::{Located, SharedUpdate};
+use crate::layout::{Located, SharedUpdate, Use};
 use crate::ring::{Age, Ring};
 use crate::shape::RowShape;
 use crate::sync::Ordering;
@@ -158,18 +158,18 @@ impl<'a, const WORDS: usize> SharedUpdate for SharedRowsRef<'a, WORDS> {
     }
 
     #[inline(always)]
-    fn prefetch<K: RowKernel + ClaimKernel>(&self, kernel: K, item: RowItem<'a, WORDS>, _ring: &Ring) {
-        kernel.prefetch(item.place);
-    }
-
-    #[inline(always)]
-    fn prefetch_to_write<K: RowKernel + ClaimKernel>(
+    fn prefetch<K: RowKernel + ClaimKernel>(
         &self,
         kernel: K,
         item: RowItem<'a, WORDS>,
         _ring: &Ring,
+        uses: Use,
     ) {
-        kernel.prefetch_to_write(item.place);
+        if uses.certainly_writes() {
+            kernel.prefetch_to_write(item.place);
+        } else {
+            kernel.prefetch(item.place);
+        }
     }
 
     #[inline(always)]

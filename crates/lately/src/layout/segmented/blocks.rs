@@ -13,9 +13,9 @@ use libm::log1p;
 
 use super::Geometry;
 use crate::hash::{reduce, remix};
-use crate::layout::Sample;
 use crate::layout::instructions::InstructionSet;
 use crate::layout::words::bits::{Words, count_ones};
+use crate::layout::{Sample, Use};
 use crate::ring::{Age, Ring, RingPosition};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -74,14 +74,21 @@ impl Geometry for BlockGeometry {
         bits.fold(1, |all, bit| all & words.word((bit / 64) as usize) >> (bit % 64)) & 1 == 1
     }
 
-    /// Prefetches all blocks that an insert writes, the block where a query begins, and those where it goes
-    /// after a miss.
+    /// Prefetches the blocks that an insert writes, and those where a query begins and goes after a miss.
     #[inline(always)]
-    fn prefetch<I: InstructionSet>(&self, instructions: I, words: &impl Words, item: u64, ring: &Ring) {
+    fn prefetch<I: InstructionSet>(
+        &self,
+        instructions: I,
+        words: &impl Words,
+        item: u64,
+        ring: &Ring,
+        uses: Use,
+    ) {
         let (k, l) = (ring.required_matches(), ring.window_generations());
         let probed =
             core::iter::successors(Some(l), |age| age.checked_sub(k)).take_while(|&age| age >= k).map(Age);
-        for age in ring.written_ages().chain(probed) {
+        let written = ring.written_ages().filter(|_| uses.may_write());
+        for age in written.chain(probed.filter(|_| uses.reads())) {
             words.prefetch(instructions, self.block_start(item, ring.position_of(age)));
         }
     }

@@ -15,7 +15,7 @@ use super::instructions::InstructionSet;
 use super::runs::{Matches, is_reported};
 use super::words::aligned::AlignedWords;
 use super::words::bits::{Words, WordsMut};
-use super::{Contents, Located, Query, Sample, Update, pieces_with};
+use super::{Contents, Located, Query, Sample, Update, Use, pieces_with};
 use crate::ring::{Age, Ring, RingPosition};
 
 pub(super) use blocks::BlockGeometry;
@@ -35,7 +35,14 @@ pub(crate) trait Geometry: Copy {
     /// Returns true if the words have all bits of an item in the segment at this position.
     fn matches(&self, words: &impl Words, item: u64, position: RingPosition) -> bool;
     /// Prefetches what an insert writes, and what a query reads first.
-    fn prefetch<I: InstructionSet>(&self, instructions: I, words: &impl Words, item: u64, ring: &Ring);
+    fn prefetch<I: InstructionSet>(
+        &self,
+        instructions: I,
+        words: &impl Words,
+        item: u64,
+        ring: &Ring,
+        uses: Use,
+    );
     /// Share of set bits.
     fn fill(&self, segment: &[u64], sample: Sample) -> f64;
     /// Probability that a never-inserted item matches.
@@ -113,8 +120,8 @@ impl<G: Geometry, W: Words> Query for Segmented<G, W> {
     }
 
     #[inline(always)]
-    fn prefetch<I: InstructionSet>(&self, instructions: I, item: Located, ring: &Ring) {
-        self.geometry.prefetch(instructions, &self.words, item.hash, ring);
+    fn prefetch<I: InstructionSet>(&self, instructions: I, item: Located, ring: &Ring, uses: Use) {
+        self.geometry.prefetch(instructions, &self.words, item.hash, ring, uses);
     }
 }
 

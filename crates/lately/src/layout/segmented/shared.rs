@@ -6,7 +6,7 @@ use crate::layout::kernel::Kernel;
 use crate::layout::runs::Matches as _;
 use crate::layout::view::View;
 use crate::layout::words::atomic::{AtomicWords, SharedWords};
-use crate::layout::{Located, Query, SharedUpdate, Update};
+use crate::layout::{Located, Query, SharedUpdate, Update, Use};
 use crate::ring::{Age, Ring};
 
 impl<G: Geometry> Segmented<G, AtomicWords> {
@@ -25,8 +25,8 @@ impl<G: Geometry> SharedUpdate for Segmented<G, SharedWords<'_>> {
     }
 
     #[inline(always)]
-    fn prefetch<K: Kernel>(&self, kernel: K, item: Located, ring: &Ring) {
-        Query::prefetch(self, kernel, item, ring);
+    fn prefetch<K: Kernel>(&self, kernel: K, item: Located, ring: &Ring, uses: Use) {
+        Query::prefetch(self, kernel, item, ring, uses);
     }
 
     #[inline(always)]

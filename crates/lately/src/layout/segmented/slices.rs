@@ -12,9 +12,9 @@ use libm::log1p;
 
 use super::Geometry;
 use crate::hash::{reduce, remix};
-use crate::layout::Sample;
 use crate::layout::instructions::InstructionSet;
 use crate::layout::words::bits::{Words, count_ones};
+use crate::layout::{Sample, Use};
 use crate::ring::{Age, Ring, RingPosition};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -55,11 +55,18 @@ impl Geometry for SliceGeometry {
         self.bits(item, position).all(|bit| words.word((bit / 64) as usize) >> (bit % 64) & 1 == 1)
     }
 
-    /// Prefetches all words that an insert writes, and the first ones that a query reads.
+    /// Prefetches the words that an insert writes, and the first ones that a query reads.
     #[inline(always)]
-    fn prefetch<I: InstructionSet>(&self, instructions: I, words: &impl Words, item: u64, ring: &Ring) {
-        let first_probed = Age(ring.window_generations());
-        for age in ring.written_ages().chain([first_probed]) {
+    fn prefetch<I: InstructionSet>(
+        &self,
+        instructions: I,
+        words: &impl Words,
+        item: u64,
+        ring: &Ring,
+        uses: Use,
+    ) {
+        let first_probed = Some(Age(ring.window_generations())).filter(|_| uses.reads());
+        for age in ring.written_ages().filter(|_| uses.may_write()).chain(first_probed) {
             self.bits(item, ring.position_of(age))
                 .for_each(|bit| words.prefetch(instructions, (bit / 64) as usize));
         }
