@@ -317,6 +317,16 @@ fn a_shape_without_a_rate_gives_the_papers_half_full_design() {
 }
 
 #[test]
+fn the_lowest_rate_can_be_built() {
+    let mut filter = Filter::builder().window(1_000).false_positive_rate(lately::MIN_RATE).build().unwrap();
+    let plan = filter.plan();
+    assert!(plan.layout() == Layout::Bins && plan.false_positive_rate <= lately::MIN_RATE, "{plan:?}");
+    (0..5_000_u64).for_each(|number| filter.insert(common::item(number)));
+    assert!((4_000..5_000).all(|number| filter.contains(common::item(number))));
+    assert!(!(5_000..100_000).any(|number| filter.contains(common::item(number))));
+}
+
+#[test]
 fn the_largest_shapes_can_be_built() {
     for (k, l) in [(1, MAX_SEGMENTS - 1), (MAX_SEGMENTS - 1, 1), (100, 924)] {
         let mut filter = Filter::builder().window(10_000).shape(k, l).build().unwrap();

@@ -14,6 +14,7 @@
 
 use libm::{exp, expm1, log, log1p, pow, sqrt};
 
+use super::cell_load::{CellLoad, NEGLIGIBLE};
 use super::segment::Cells;
 use crate::shape::{BinShape, Segment, Shape};
 
@@ -26,17 +27,19 @@ const FEWEST_STEPS: f64 = 8.0;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct BinModel {
     shape: BinShape,
+    /// Infinite in the limit of many.
+    lines: f64,
     /// Cells of the spare per line.
     cells_per_line: f64,
 }
 
 impl BinModel {
     pub(crate) fn new(shape: BinShape, lines: Cells) -> Self {
-        let cells_per_line = match lines {
-            Cells::Many => 1.0,
-            Cells::Exactly(lines) => BinShape::spare_cells(lines) as f64 / lines as f64,
+        let (lines, cells_per_line) = match lines {
+            Cells::Many => (f64::INFINITY, 1.0),
+            Cells::Exactly(lines) => (lines as f64, BinShape::spare_cells(lines) as f64 / lines as f64),
         };
-        Self { shape, cells_per_line }
+        Self { shape, lines, cells_per_line }
     }
 
     /// Returns `None` if bins cannot have this shape.
@@ -75,9 +78,26 @@ impl BinModel {
         let spilled = load * self.spill_share(load);
         let chance = pow(0.5, f64::from(self.shape.fingerprint_bits));
         let by_fingerprints = -expm1(2.0 * (load - spilled) * log1p(-chance));
-        let by_spare =
-            marked(spilled) * pow(self.spare_fill_with(spilled), f64::from(self.shape.spare_probes()));
-        (by_fingerprints + by_spare).min(1.0)
+        (by_fingerprints + self.rate_by_spare(spilled)).min(1.0)
+    }
+
+    /// Probability that the spare reports an item which was never inserted, if `spilled` items per line are
+    /// expected in it.
+    ///
+    /// It grows with a high power of their number. In a small filter that number varies, so the average over it,
+    /// about a Poisson variable, is far more than the probability at the average.
+    fn rate_by_spare(&self, spilled: f64) -> f64 {
+        /// With more items than that, their number varies too little to matter.
+        const MANY: f64 = 1_000.0;
+        let with = |spilled: f64| {
+            marked(spilled) * pow(self.spare_fill_with(spilled), f64::from(self.shape.spare_probes()))
+        };
+        let expected = spilled * self.lines;
+        if expected > MANY {
+            return with(spilled);
+        }
+        let law = CellLoad::new(expected, f64::INFINITY).probabilities(NEGLIGIBLE);
+        law.iter().zip(0_u32..).map(|(chance, items)| chance * with(f64::from(items) / self.lines)).sum()
     }
 
     /// Expected number of cache lines that a query reads: two, and those of the spare if the line is marked.

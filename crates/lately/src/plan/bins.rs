@@ -102,15 +102,21 @@ fn most_load(wanted: &Wanted, bin: &BinShape) -> f64 {
 /// The shape with the fewest lines that keep the rate.
 fn sized(wanted: &Wanted, shape: Shape) -> Option<Dimensions> {
     let by_chance = wanted.rate_by_chance(&shape)?;
-    // For many lines; a small table has a larger spare than a cell per line, and keeps the rate too.
-    let model = BinModel::of(&shape, Cells::Many)?;
-    let keeps = |load: f64| {
+    let keeps = |model: &BinModel, load: f64| {
         model.accesses(load) <= MOST_ACCESSES
             && model.rate(load) <= by_chance
             && (!matches!(wanted.window, Window::Time { .. })
                 || model.rate(load * OVERLOAD) <= by_chance * RATE_UNDER_OVERLOAD)
     };
-    with_load(wanted.window, shape, largest(f64::from(model.entries()), keeps))
+    let many = BinModel::of(&shape, Cells::Many)?;
+    let mut size =
+        with_load(wanted.window, shape, largest(f64::from(many.entries()), |load| keeps(&many, load)))?;
+    // The number of spilled items varies more in a small table.
+    while !keeps(&BinModel::of(&shape, Cells::Exactly(size.cells))?, size.items_per_line()) {
+        let lines = size.cells + 2 * (1 + size.cells / 200);
+        size = Dimensions::new(wanted.window, shape, size.items_per_generation, lines)?;
+    }
+    Some(size)
 }
 
 /// The shape with at most this load per line.

@@ -53,6 +53,11 @@ impl Dimensions {
         }
     }
 
+    /// Items of the window and the newest generation per line of bins.
+    pub(super) fn items_per_line(&self) -> f64 {
+        f64::from(self.shape.segments()) * self.items_per_generation as f64 / self.cells as f64
+    }
+
     /// The same with as many cells as fit into `bytes` bytes, unless these are fewer.
     pub(super) fn filled(self, bytes: u64) -> Self {
         let cells = Self::most_cells(&self.shape, bytes).max(self.cells);
