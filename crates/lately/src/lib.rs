@@ -48,8 +48,8 @@
 //!     .overload(Overload::KeepWindow)  // what to keep if more arrive (the default)
 //!     .false_positive_rate(1e-3)       // at the worst moment, by the exact model
 //!     .max_slack(0.1)                  // expired items still reported, as a share of the window
-//!     .prefer(Prefer::Memory)          // optional: the least memory instead of the fewest memory accesses
-//!     .layout(Layout::Rows)            // optional: the planner chooses otherwise
+//!     .prefer(Prefer::Memory)          // optional: the least memory, whatever the number of memory accesses
+//!     .layout(Layout::Bins)            // optional: the planner chooses otherwise
 //!     .build()?;
 //! recent.advance_to(1_700_000_000_000); // your clock, in milliseconds
 //! recent.insert("click-1");
@@ -164,11 +164,15 @@
 //!   [`check_or_insert`](Filter::check_or_insert) does not insert repeats, so repeats do not age the filter.
 //! - **A single `u8` is an integer:** `insert(b'a')` inserts the item `97`. A slice of `u8` is bytes.
 //! - **Shifts.** With [`Layout::Slices`] and [`Layout::Blocks`] every g-th insert takes longer: it empties
-//!   one segment, 1/(k + l) of the memory. [`Layout::Rows`] does not pause.
-//! - **Time windows** shift only when the caller advances the clock. The rate is promised for inserts that
-//!   are spread over the span. When one generation (1/l of the span) receives more than 1/l of the capacity,
-//!   the rate rises or the span gets shorter, as [`Overload`] selects. This happens even if the whole span
-//!   receives no more than its capacity. The filter counts these generations.
+//!   one segment, 1/(k + l) of the memory. With [`Layout::Bins`] it reads one line in 128, with
+//!   [`Layout::Rows`] one row in 16 384.
+//! - **Time windows** shift only when the caller advances the clock. The rate is promised for any arrivals, as
+//!   long as a span and one generation of it (1/l) bring no more different items than the capacity. Beyond, the
+//!   rate rises or the span gets shorter, as [`Overload`] selects, and the filter counts it. This is true for
+//!   [`Layout::Bins`], which time windows are planned with; in the other layouts each generation has room for
+//!   1/l of the capacity only.
+//! - **A mistaken item may refresh another one.** With [`Layout::Bins`], an item that is taken for another one
+//!   renews that one instead of being written. Both are then reported for a whole window.
 //! - **Hashes are 64 bits.** Two items with equal hashes are one item to the filter. The predicted rate
 //!   includes this.
 //! - **Hashing is not secret** by default: anybody who knows the seed of the default hash can construct

@@ -35,7 +35,7 @@ pub struct Promise {
     /// A time window: the inserts of the last span of the caller's clock, rounded up to whole milliseconds.
     #[cfg_attr(feature = "serde", serde(rename = "span_ms", with = "crate::milliseconds::option"))]
     pub span: Option<Duration>,
-    /// The most inserts expected in the span of a time window.
+    /// The most different items expected in the span of a time window.
     pub capacity: Option<u64>,
     /// What a time window keeps when it receives more than its capacity.
     pub overload: Option<Overload>,

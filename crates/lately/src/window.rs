@@ -21,7 +21,7 @@ pub enum Window {
         /// The span, in whole milliseconds.
         #[cfg_attr(feature = "serde", serde(rename = "span_ms", with = "crate::milliseconds::serialized"))]
         span: Duration,
-        /// The most inserts expected in one span.
+        /// The most different items expected in one span and one generation more.
         capacity: u64,
         /// Selects what the filter keeps if more arrive: the span or the rate.
         overload: Overload,
@@ -68,19 +68,21 @@ impl Window {
     }
 }
 
-/// Selects what a time window keeps when it receives more items than its capacity. A generation that receives
-/// more than its share, capacity / l, is overloaded;
-/// [`Statistics::overloaded_generations`](crate::Statistics) counts these generations.
+/// Selects what a time window keeps when it receives more items than its capacity.
+/// [`Statistics::overloaded_generations`](crate::Statistics) counts the generations in which that happened. It
+/// counts inserts, so it may count repeats that need no room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Overload {
-    /// Keep the whole time span; the false positive rate rises until the burst has left the window.
+    /// Keep the whole time span; the false positive rate rises until the burst has left the window. In
+    /// [`Layout::Bins`](crate::Layout) it stays near the promise up to a fifth more than the capacity, and
+    /// beyond half as much again nearly every item is reported. All generations of the window share their room.
     #[default]
     KeepWindow,
-    /// Keep the false positive rate; the overloaded generation is closed early, so the span gets shorter
-    /// until the burst has left the window.
+    /// Keep the false positive rate: a generation that has received its share, capacity / l, is closed early,
+    /// so the span gets shorter until the burst has left the window.
     KeepRate,
 }
 

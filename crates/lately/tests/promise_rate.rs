@@ -81,6 +81,17 @@ fn rows_keep_the_rate_at_the_worst_moment() {
 }
 
 #[test]
+fn bins_keep_the_rate_at_the_worst_moment() {
+    check_grid(Layout::Bins, quick);
+}
+
+#[test]
+#[ignore = "slow statistics: ./test --full"]
+fn bins_keep_the_rate_closely() {
+    check_grid(Layout::Bins, slow);
+}
+
+#[test]
 #[ignore = "slow statistics: ./test --full"]
 fn rows_keep_the_rate_closely() {
     check_grid(Layout::Rows, slow);

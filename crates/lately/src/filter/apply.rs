@@ -95,7 +95,7 @@ impl<O: Operation> Work for One<&mut Filter, O> {
     }
 }
 
-/// Rows of one cache line, the usual layout, have their own path: they take so few instructions that
+/// Rows of one cache line, the fastest layout, have their own path: they take so few instructions that
 /// distinguishing layouts, or saving the registers that another layout needs, would cost them a tenth. This
 /// is the path of all layouts.
 struct InAnyLayout<O>(O);

@@ -73,9 +73,13 @@ impl Builder {
 
     /// Guarantees the inserts of the last `span` of the caller's clock (in milliseconds, rounded up).
     ///
-    /// `capacity` is the largest number of inserts expected in one span. They should be spread so that none
-    /// of the l generations of the span receives more than capacity / l. For a bursty stream, choose a
-    /// capacity that covers the bursts. See [`Filter::advance_to`] and [`overload`](Self::overload).
+    /// `capacity` is the largest number of different items expected in one span and one generation more, which
+    /// is a span divided by l. Within it, the rate holds for any arrivals: all at once, evenly, or again and
+    /// again. Beyond it, see [`overload`](Self::overload); a tenth more at least keeps twice the rate. See
+    /// [`Filter::advance_to`] for the clock.
+    ///
+    /// That is true for [`Layout::Bins`](crate::Layout), which time windows are planned with. In the other
+    /// layouts, none of the l generations of a span may receive more than capacity / l inserts.
     pub fn time_window(mut self, span: Duration, capacity: u64) -> Self {
         self.promise.window = None;
         (self.promise.span, self.promise.capacity) = (Some(span), Some(capacity));
@@ -105,8 +109,8 @@ impl Builder {
         self
     }
 
-    /// Sets what the planner minimises: memory accesses within twice the least memory (the default), or
-    /// memory.
+    /// Sets what the planner minimises: memory among the layouts that touch at most two cache lines (the
+    /// default), memory accesses, or memory.
     ///
     /// ```
     /// use lately::{Filter, Layout, Prefer};
@@ -166,8 +170,8 @@ impl Builder {
     ///
     /// With a window and a rate, building fails if they do not fit; the error names a window or a rate that
     /// would. With only one of the two, the planner finds the best value of the other that fits.
-    /// [`Prefer::Speed`] may spend up to half of this memory on fewer accesses: the plan may take twice the
-    /// least memory for its window and rate.
+    /// [`Prefer::Speed`] may spend up to two thirds of this memory on fewer accesses: the plan may take three
+    /// times the least memory for its window and rate.
     pub fn max_memory(mut self, bytes: u64) -> Self {
         self.promise.max_memory = Some(bytes);
         self

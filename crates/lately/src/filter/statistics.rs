@@ -21,19 +21,20 @@ pub struct Statistics {
     /// Shifts since then. [`SharedFilter::clear`](crate::SharedFilter::clear) resets nothing, and makes k + l
     /// shifts.
     pub generation: u64,
-    /// Share of set bits in each segment, newest first.
+    /// Share of set bits in each segment, newest first; in [`Layout::Bins`](crate::Layout), the share of places
+    /// taken by items of each age.
     pub fill_by_age: Vec<f64>,
     /// How long ago the items of each segment were inserted, newest first.
     pub items_by_age: Vec<AgeRange>,
     /// Probability that an item which was never inserted is reported, with the bits as they are now.
     pub estimated_false_positive_rate: f64,
-    /// The estimated number of distinct items in the window. An item inserted again k or more generations
-    /// later is counted again, so if repeats are inserted, the estimate may be up to (l + 1) / k times too
-    /// high.
+    /// The estimated number of distinct items in the window. In [`Layout::Bins`](crate::Layout) it is nearly
+    /// exact. In the other layouts an item inserted again k or more generations later is counted again, so if
+    /// repeats are inserted, the estimate may be up to (l + 1) / k times too high.
     pub estimated_distinct_items: f64,
     /// How often the caller's clock went backwards.
     pub backward_steps: u64,
-    /// Generations of a time window that received more than their share of the capacity.
+    /// Generations of a time window that received more than they had room for; see [`Overload`](crate::Overload).
     pub overloaded_generations: u64,
     /// The latest time passed by the caller, for time windows.
     pub latest_ms: Option<u64>,
@@ -53,7 +54,7 @@ pub struct Counters {
     pub generation: u64,
     /// How often the caller's clock went backwards.
     pub backward_steps: u64,
-    /// Generations of a time window that received more than their share of the capacity.
+    /// Generations of a time window that received more than they had room for; see [`Overload`](crate::Overload).
     pub overloaded_generations: u64,
 }
 

@@ -54,16 +54,17 @@ use progress::{Ages, Progress};
 ///   takes over from the older one. A batch begins its inserts up to 32 at a time. For a time window: the
 ///   item is reported as long as no thread has begun to advance the clock to a time at which the item is
 ///   outside the span.
-/// - **One winner.** In [`Layout::Rows`](crate::Layout::Rows), if threads call `check_and_insert` or
-///   `check_or_insert` with the same new item at the same time, exactly one of these calls returns false. In
-///   the other layouts several may.
-/// - **Queries never wait.** A query that finds nothing looks again if a shift happened meanwhile.
-/// - **Inserts.** In slices and blocks, inserts do not wait for each other. In rows, an insert waits only for
-///   a thread that is writing to the same row: some ten nanoseconds, or a few hundred if that thread runs a
-///   batch, which takes up to sixteen rows at a time (longer only if the system suspends that thread at that
-///   moment).
+/// - **One winner.** In [`Layout::Bins`](crate::Layout::Bins) and [`Layout::Rows`](crate::Layout::Rows), if
+///   threads call `check_and_insert` or `check_or_insert` with the same new item at the same time, exactly one
+///   of these calls returns false. In the other layouts several may.
+/// - **Queries.** A query that finds nothing looks again if a shift happened meanwhile. In bins, it also waits
+///   for a thread that is writing to one of the item's lines. Otherwise queries never wait.
+/// - **Inserts.** In slices and blocks, inserts do not wait for each other. In rows and bins, an insert waits
+///   only for a thread that is writing to the same row or line: some ten nanoseconds, or a few hundred if that
+///   thread runs a batch, which takes up to sixteen rows or lines at a time (longer only if the system suspends
+///   that thread at that moment).
 /// - **Shifts.** One thread makes a shift. The others go on inserting until the ending generation has
-///   received an eighth more than its share. A shift visits a few rows, and waits for threads that are
+///   received an eighth more than its share. A shift visits some rows or lines, and waits for threads that are
 ///   writing to them.
 /// - **Clearing.** [`clear`](Self::clear) forgets every insert that returned before it. Inserts that overlap
 ///   it may be forgotten too. While it runs, an insert waits once its generation has an eighth more than its
