@@ -233,13 +233,16 @@ impl<const LANE: u32> Table<LANE> {
         self.format.queue(kernel, line.header, &self.now)
     }
 
+    /// The fingerprints of a line that are equal in the lane.
+    #[inline(always)]
+    fn find_lane<K: BinKernel>(&self, kernel: K, line: ItemLine<'_>) -> Found {
+        let queue = self.queue(kernel, line);
+        Found { queue, matching: self.format.in_window(queue, line.candidates) }
+    }
+
     #[inline(always)]
     fn find<K: BinKernel>(&self, kernel: K, lines: [ItemLine<'_>; 2], fingerprint: u64) -> [Found; 2] {
-        let found = |line: ItemLine<'_>| {
-            let queue = self.queue(kernel, line);
-            Found { queue, matching: self.format.in_window(queue, line.candidates) }
-        };
-        let found = [found(lines[0]), found(lines[1])];
+        let found = [self.find_lane(kernel, lines[0]), self.find_lane(kernel, lines[1])];
         if self.format.has_rests() { self.with_equal_rests(lines, found, fingerprint) } else { found }
     }
 
@@ -379,7 +382,8 @@ impl<const LANE: u32> Query for BinsQuery<'_, LANE> {
 
     #[inline(always)]
     fn prefetch<K: BinKernel>(&self, kernel: K, item: Located<Pair>, _ring: &Ring, _uses: Use) {
-        item.place.iter().for_each(|&line| kernel.prefetch(&self.lines[line]));
+        kernel.prefetch(&self.lines[item.place[0]]);
+        kernel.prefetch(&self.lines[item.place[1]]);
     }
 }
 
@@ -485,7 +489,8 @@ impl<const LANE: u32> Query for BinsUpdate<'_, LANE> {
 
     #[inline(always)]
     fn prefetch<K: BinKernel>(&self, kernel: K, item: Located<Pair>, _ring: &Ring, _uses: Use) {
-        item.place.iter().for_each(|&line| kernel.prefetch(&self.lines[line]));
+        kernel.prefetch(&self.lines[item.place[0]]);
+        kernel.prefetch(&self.lines[item.place[1]]);
     }
 }
 

@@ -300,8 +300,8 @@ impl<'a, const LANE: u32> SharedUpdate for SharedBinsRef<'a, LANE> {
 
     #[inline(always)]
     fn locate(&self, hash: u64) -> SharedItem<'a> {
-        let Located { hash, place } = locate(hash, self.lines.len());
-        Located { hash, place: place.map(|line| &self.lines[line]) }
+        let Located { hash, place: [even, odd] } = locate(hash, self.lines.len());
+        Located { hash, place: [&self.lines[even], &self.lines[odd]] }
     }
 
     #[inline(always)]
@@ -362,7 +362,9 @@ impl<'a, const LANE: u32> SharedUpdate for SharedBinsRef<'a, LANE> {
     ) {
         let mut rest = items;
         while let Some((claimed, after)) = Self::claim_next(rest) {
-            claimed.iter().for_each(|item| _ = self.write_claimed(kernel, *item, view));
+            for item in claimed {
+                self.write_claimed(kernel, *item, view);
+            }
             rest = after;
         }
     }
