@@ -52,6 +52,7 @@ measure "wc -l" "wc -l log"
 measure "cat" "cat log"
 measure "lately dedup" "$lately dedup --window $window log"
 measure "lately dedup, from a pipe" "cat log | $lately dedup --window $window"
+measure "lately dedup, rows" "$lately dedup --window $window --layout rows log"
 measure "awk" "awk '!seen[\\\$0]++' log"
 $(for peer in "${peers[@]}"; do echo "measure $peer '${deduplicate[$peer]}'"; done)
 ROUND

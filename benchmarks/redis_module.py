@@ -55,16 +55,20 @@ def run(server, requests, *command):
 
 def race(server):
     """The commands take turns in each round, so that other work on the machine affects all equally. The filters are
-    rows with a window of a million: 4 MiB."""
+    those that the planner chooses for a window of a million, and rows beside them."""
     client = server.client
     client.execute_command("APBF.RESERVE", "f", 0.001, 1_000_000)
     client.execute_command("APBF.RESERVE", "t", 0.001, 1_000_000, "SPAN", 3_600_000)
+    client.execute_command("APBF.RESERVE", "rows", 0.001, 1_000_000, "LAYOUT", "ROWS")
+    client.execute_command("APBF.RESERVE", "timed rows", 0.001, 1_000_000, "SPAN", 3_600_000, "LAYOUT", "ROWS")
     contenders = {
         "SET": ("SET", "key:__rand_int__", "1"),
         "SET NX EX": ("SET", "key:__rand_int__", "1", "NX", "EX", "3600"),
         "APBF.ADD": ("APBF.ADD", "f", "key:__rand_int__"),
         "APBF.ADDNX": ("APBF.ADDNX", "f", "key:__rand_int__"),
         "APBF.ADD, time": ("APBF.ADD", "t", "key:__rand_int__"),
+        "APBF.ADD, rows": ("APBF.ADD", "rows", "key:__rand_int__"),
+        "APBF.ADD, time, rows": ("APBF.ADD", "timed rows", "key:__rand_int__"),
         "APBF.EXISTS": ("APBF.EXISTS", "f", "key:__rand_int__"),
         "GET": ("GET", "key:__rand_int__"),
         "APBF.MADD of 100": ("APBF.MADD", "f", *ITEMS),
@@ -116,7 +120,7 @@ def worst(server):
                 found[f"{name}: {command}"] = {share: min(micros, least[share]) for share, micros in times.items()}
 
     add = lambda key, requests: run(server, requests, "APBF.ADD", key, "key:__rand_int__")
-    for layout in ("ROWS", "BLOCKS", "SLICES"):
+    for layout in ("BINS", "ROWS", "BLOCKS", "SLICES"):
         client.execute_command("APBF.RESERVE", layout, 0.001, 100_000, "LAYOUT", layout)
         # A million inserts are ten windows, with dozens of shifts.
         measured(f"window 1e5 as {layout.lower()}, shifts included", lambda _: add(layout, REQUESTS))
@@ -130,7 +134,7 @@ def worst(server):
         for command in ("APBF.INFO", "APBF.CARD"):
             measured(f"window {window:.0e}", lambda _: [client.execute_command(command, "filter") for _ in range(20)])
         client.delete("filter")
-    for layout in ("ROWS", "BLOCKS", "SLICES"):
+    for layout in ("BINS", "ROWS", "BLOCKS", "SLICES"):
         # APBF.APPLY sets the time: each write comes a day after the one before, when all items have expired.
         apply = lambda day: client.execute_command("APBF.APPLY", "timed", day * 86_400_000, "EVERY", "item")
         client.execute_command("APBF.RESERVE", "timed", 0.001, 10_000_000, "SPAN", 3_600_000, "LAYOUT", layout)
@@ -165,6 +169,9 @@ def memory(server):
     measured("SADD", lambda: None, lambda some: ("SADD", "s", *some), 1000)
     for rate in (0.01, 0.001, 0.0001, 0.000001):
         measured(f"APBF {rate:g}", reserve(rate, IDS), add, 1000)
+    measured("APBF 0.001, SPAN", reserve(0.001, IDS, "SPAN", 86_400_000), add, 1000)
+    measured("APBF 0.001, rows", reserve(0.001, IDS, "LAYOUT", "ROWS"), add, 1000)
+    measured("APBF 0.001, SPAN, rows", reserve(0.001, IDS, "SPAN", 86_400_000, "LAYOUT", "ROWS"), add, 1000)
     measured("APBF 0.001, SPAN, slices", reserve(0.001, IDS, "SPAN", 86_400_000, "LAYOUT", "SLICES"), add, 1000)
     return found
 

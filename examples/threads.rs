@@ -9,7 +9,7 @@ use std::sync::{Barrier, mpsc};
 use std::thread;
 
 use anyhow::{Result, ensure};
-use lately::{Filter, Layout};
+use lately::Filter;
 
 const WORKERS: usize = 4;
 const ORDERS: usize = 20_000;
@@ -19,9 +19,8 @@ fn main() -> Result<()> {
         .window((WORKERS * ORDERS) as u64)
         // After a false positive, an order would be new to no worker at all.
         .false_positive_rate(1e-9)
-        // Rows promise one winner: if threads check the same new item at the same time, exactly one of them
-        // is told that it is new. In the other layouts, several may be.
-        .layout(Layout::Rows)
+        // If threads check the same new item at the same time, exactly one of them is told that it is new.
+        // Slices and blocks, which you would have to ask for, do not promise this.
         .build_shared()?;
 
     let start = Barrier::new(WORKERS);

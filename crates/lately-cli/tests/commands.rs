@@ -4,7 +4,7 @@ mod common;
 
 use common::{Directory, answer, complaint, json, numbers, text};
 use lately::model::{self, Model};
-use lately::{Filter, Shape, shard_window};
+use lately::{Filter, Layout, Shape, shard_window};
 
 #[test]
 fn metrics_equal_the_models_to_the_last_digit() {
@@ -64,6 +64,16 @@ fn plans_equal_the_librarys() {
         ["layout", "shape", "bits/item", "memory", "rate", "NPWS", "per insert", "per hit", "per miss"];
     assert!(headings.iter().all(|heading| table.lines().next().unwrap().contains(heading)), "{table}");
     assert!(table.lines().skip(1).all(|line| line.starts_with("slices")), "{table}");
+    for (plans, shape) in [
+        ("--layout bins", "bins    k=1 l=20 16-bit fingerprints  "),
+        ("--prefer balanced", "bins    k=1 l=20 16-bit fingerprints  "),
+        ("--prefer speed", "rows    k=3 l=7 64 bytes b=3  "),
+    ] {
+        let table = text(&answer(&format!("plan --window 1M --fp 1e-3 --top 1 {plans}"), b""));
+        assert!(table.lines().nth(1).unwrap().starts_with(shape), "{table}");
+    }
+    let found = json(answer("plan --window 1M --fp 1e-3 --layout bins --json", b""));
+    assert_eq!(found["plans"][0]["shape"]["segment"]["bins"]["fingerprint_bits"].as_u64(), Some(16));
 }
 
 #[test]
@@ -84,7 +94,10 @@ fn a_plot_has_one_curve_per_layout() {
     answer(&format!("plan --window 20k --fp 1e-2 --top 1 --plot {path}"), b"");
     let svg = std::fs::read_to_string(path).unwrap();
     assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
-    assert_eq!(svg.matches("<polyline").count(), 3);
+    for layout in Layout::ALL {
+        assert!(svg.contains(&format!(">{layout} ")), "{layout}: {svg}");
+    }
+    assert_eq!(svg.matches("<polyline").count(), Layout::ALL.len());
     assert!(!svg.contains("NaN") && !svg.contains("inf"));
     complaint("plan --window 1000 --plot /no/where.svg", b"", 1);
     let refused = complaint(&format!("plan --window 1 --plot {}", directory.name("none.svg")), b"", 2);
@@ -115,6 +128,17 @@ fn inspect_shows_a_state() {
     let shown = text(&answer(&format!("inspect {time}"), b""));
     assert!(shown.contains("the last 1m, up to 5000 records") && shown.contains("latest time"), "{shown}");
     assert!(shown.contains("  0.0%  empty\n"), "{shown}");
+    assert!(
+        shown.contains("\ngeneration      fill, newest first\n") && shown.contains(" cache lines, "),
+        "{shown}"
+    );
+    let rows = directory.name("rows");
+    answer(&format!("dedup --window 1000 --layout rows --state {rows}"), &lines);
+    let shown = text(&answer(&format!("inspect {rows}"), b""));
+    assert!(
+        shown.contains("\nsegment         fill, newest first\n") && !shown.contains("cache lines"),
+        "{shown}"
+    );
     assert!(complaint("inspect /no/where", b"", 1).contains("/no/where: No such file"));
 }
 
@@ -186,7 +210,8 @@ fn wrong_arguments_fail_with_code_2_and_a_remedy() {
         ("plan --window 1M --max-memory 100kB", "--max-memory 100000 is too little"),
         ("dedup --window 1M --max-memory 100kB", "or use a --window (or --capacity) of "),
         ("dedup --window 10 --max-memory lots", "64MiB"),
-        ("dedup --window 10 --layout columns", "slices"),
+        ("dedup --window 10 --layout columns", "slices, blocks, rows, bins"),
+        ("dedup --window 10 --prefer looks", "balanced, speed, memory"),
         ("dedup --window 10 --refresh never", "first"),
         ("dedup --window 10 --emit all", "tagged"),
         ("dedup --window 10 --emit tagged --count", "--count"),

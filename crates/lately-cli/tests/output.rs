@@ -253,9 +253,13 @@ fn an_overloaded_window_is_reported() {
         (text(&output.stderr), json_file(path.as_ref()))
     };
     let (told, stats) = run_with(100);
-    assert!(told.lines().count() == 1 && told.contains("share of --capacity 100;"), "{told}");
+    assert!(
+        told.lines().count() == 1 && told.contains("more records came than --capacity 100 has room for;"),
+        "{told}"
+    );
     assert!(stats["overloaded_generations"].as_u64() > Some(0), "{stats}");
-    let (told, stats) = run_with(1_000_000);
+    // A whole file at once is a burst; it may be as long as the capacity.
+    let (told, stats) = run_with(5_000);
     assert_eq!((told.as_str(), stats["overloaded_generations"].as_u64()), ("", Some(0)));
     assert_eq!(stats["backward_steps"].as_u64(), Some(0));
 }

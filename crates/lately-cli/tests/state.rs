@@ -43,9 +43,9 @@ fn a_state_with_another_promise_is_refused_and_the_error_names_the_difference() 
     for (state, promise, named) in [
         (&count, "--window 2000", ["--window 2000", "--window 1000"]),
         (&count, "--within 1m --capacity 1000", ["--within 1m", "--window 1000"]),
-        (&count, "--window 1000 --fp 1e-6", ["--fp 1e-6", "--fp 9."]),
+        (&count, "--window 1000 --fp 1e-6", ["--fp 1e-6", "--fp 7."]),
         (&count, "--window 1000 --fp 1e-3 --slack 0.01", ["--slack 0.01", "--slack 0."]),
-        (&count, "--window 1000 --fp 1e-3 --layout slices", ["--layout slices", "--layout rows"]),
+        (&count, "--window 1000 --fp 1e-3 --layout slices", ["--layout slices", "--layout bins"]),
         (&count, "--window 1000 --fp 1e-3 --max-memory 1kB", ["--max-memory 1000", "bytes"]),
         (&time, "--window 1000", ["--window 1000", "--within 10m"]),
         (&time, "--within 11m --capacity 1000", ["--within 11m", "--within 10m"]),

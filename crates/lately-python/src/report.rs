@@ -26,11 +26,12 @@ pub(crate) fn plan<'py>(py: Python<'py>, plan: &Plan) -> PyResult<Bound<'py, PyA
         Window::Time { span, overload, .. } => (Some(span.as_millis() as u64), Some(overload.name())),
         _ => (None, None),
     };
-    let (parts, block_bits, row_bytes) = match plan.shape.segment {
-        Segment::Slices { parts } => (parts, None, None),
-        Segment::Blocks { block_bits, bits_per_block } => (bits_per_block, Some(block_bits), None),
-        Segment::Rows { row_bytes, parts } => (parts, None, Some(row_bytes)),
-        _ => (0, None, None),
+    let (parts, block_bits, row_bytes, fingerprint_bits) = match plan.shape.segment {
+        Segment::Slices { parts } => (parts, None, None, None),
+        Segment::Blocks { block_bits, bits_per_block } => (bits_per_block, Some(block_bits), None, None),
+        Segment::Rows { row_bytes, parts } => (parts, None, Some(row_bytes), None),
+        Segment::Bins { fingerprint_bits } => (1, None, None, Some(fingerprint_bits)),
+        _ => (0, None, None, None),
     };
     let accesses = fields!(py, {
         window: plan.accesses.window,
@@ -47,6 +48,7 @@ pub(crate) fn plan<'py>(py: Python<'py>, plan: &Plan) -> PyResult<Bound<'py, PyA
         parts: parts,
         block_bits: block_bits,
         row_bytes: row_bytes,
+        fingerprint_bits: fingerprint_bits,
         items_per_generation: plan.items_per_generation,
         cells: plan.cells,
         memory_bytes: plan.memory_bytes,

@@ -19,7 +19,7 @@ def test_plans_are_ranked_and_the_first_is_built() -> None:
     others = [found.memory_bytes for found in plans[1:]]
     assert others == sorted(others)
     assert all(found.false_positive_rate <= 1e-4 for found in plans)
-    assert {found.layout for found in plans} == {"slices", "blocks", "rows"}
+    assert {found.layout for found in plans} == {"slices", "blocks", "rows", "bins"}
     with pytest.raises(FrozenInstanceError):
         plans[0].window = 1  # type: ignore[misc]
     assert asdict(plans[0])["accesses"]["absent"] == plans[0].accesses.absent
@@ -28,20 +28,25 @@ def test_plans_are_ranked_and_the_first_is_built() -> None:
 def test_a_plan_describes_its_filter() -> None:
     count = plan(window=1000, false_positive_rate=1e-3, layout="slices")[0]
     assert (count.window, count.span_ms, count.overload, count.layout) == (1000, None, None, "slices")
-    assert count.block_bits is None and count.row_bytes is None
+    assert count.block_bits is None and count.row_bytes is None and count.fingerprint_bits is None
     assert count.guaranteed_items == count.items_per_generation * count.window_generations >= 1000
     timed = plan(within=timedelta(seconds=5), capacity=700, false_positive_rate=1e-3, overload="keep_rate")[0]
     assert (timed.window, timed.span_ms, timed.overload) == (700, 5000, "keep_rate")
     assert plan(window=1000, false_positive_rate=1e-3, layout="blocks")[0].block_bits in (64, 512)
     assert plan(window=1000, false_positive_rate=1e-3, layout="rows")[0].row_bytes in (64, 128)
+    bins = plan(window=1000, false_positive_rate=1e-3, layout="bins")[0]
+    assert bins.fingerprint_bits is not None and 8 <= bins.fingerprint_bits <= 56
+    assert (bins.required_matches, bins.parts, bins.block_bits, bins.row_bytes) == (1, 1, None, None)
 
 
 def test_every_keyword_reaches_the_planner() -> None:
     promise = {"window": 100_000, "false_positive_rate": 1e-3}
     default = plan(**promise)[0]  # type: ignore[arg-type]
-    assert plan(**promise, prefer="memory")[0].memory_bytes < default.memory_bytes  # type: ignore[arg-type]
-    assert plan(**promise, prefer="speed")[0] == default  # type: ignore[arg-type]
-    assert plan(**promise, max_slack=0.05)[0].npws <= 0.05 < default.npws  # type: ignore[arg-type]
+    assert plan(**promise, prefer="memory")[0].memory_bytes <= default.memory_bytes  # type: ignore[arg-type]
+    assert plan(**promise, prefer="balanced")[0] == default  # type: ignore[arg-type]
+    fast = plan(**promise, prefer="speed")[0]  # type: ignore[arg-type]
+    assert fast.row_bytes == 64 and fast.accesses.absent < default.accesses.absent
+    assert plan(**promise, max_slack=0.04)[0].npws <= 0.04 < default.npws  # type: ignore[arg-type]
     paper = plan(window=100_000, shape=(12, 14))[0]
     assert (paper.required_matches, paper.window_generations) == (12, 14)
     assert abs(paper.false_positive_rate - 0.00105) < 0.00001
@@ -96,7 +101,7 @@ def test_seeds_and_keys_change_the_hash() -> None:
         ({"within": timedelta(-1), "capacity": 5}, ConfigError, "within = -1 day, 0:00:00 is not possible"),
         ({"window": 10, "false_positive_rate": 0.1, "overload": "keep_rate"}, ConfigError, "overload policy.*within"),
         ({"within": timedelta(1), "capacity": 5, "overload": "drop"}, ConfigError, 'overload = drop .*"keep_window" or "keep_rate"'),
-        ({"window": 10, "layout": "Rows"}, ConfigError, 'layout = Rows is not possible: give "slices" or "blocks" or "rows"'),
+        ({"window": 10, "layout": "Rows"}, ConfigError, 'layout = Rows is not possible: give "slices" or "blocks" or "rows" or "bins"'),
         ({"window": 10, "layout": 3}, TypeError, "layout cannot be of type int"),
         ({"window": 10, "prefer": "space"}, ConfigError, '"speed" or "memory"'),
         ({"window": 10, "shape": (0, 3)}, ConfigError, "k=0 l=3 cannot be built"),

@@ -12,15 +12,17 @@ import numpy
 import pytest
 
 from lately import Filter, SharedFilter
+from lately._types import Layout
 
 BOTH = pytest.mark.parametrize("kind", [Filter, SharedFilter])
 
 
 @BOTH
 @pytest.mark.parametrize("many", [False, True])
-def test_exactly_one_thread_is_told_that_an_item_is_new(kind: type[Filter], many: bool) -> None:
+@pytest.mark.parametrize("layout", [None, "rows", "bins"])
+def test_exactly_one_thread_is_told_that_an_item_is_new(kind: type[Filter], layout: Layout | None, many: bool) -> None:
     threads, items = 4, 20_000
-    seen = kind(window=10 * items * threads, false_positive_rate=1e-9, layout="rows")
+    seen = kind(window=10 * items * threads, false_positive_rate=1e-9, layout=layout)
     numbers = numpy.arange(items, dtype="uint64")
     start = threading.Barrier(threads)
 

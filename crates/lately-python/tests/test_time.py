@@ -152,6 +152,19 @@ def test_overload_is_counted_and_follows_the_policy() -> None:
     assert all(kept.contains_many(list(range(5000))))
 
 
+def test_a_burst_of_all_items_at_once_keeps_the_rate() -> None:
+    """As many items as the capacity, all in one millisecond, at any phase of a generation. The bound is Chernoff's, as
+    in test_window.py."""
+    asked, rate = 500_000, 1e-3
+    for phase in (0, 17_000):
+        seen = recent(capacity=50_000, false_positive_rate=rate)
+        seen.add_many(range(50_000), now=NOON_MS + phase)
+        assert seen.plan().layout == "bins" and seen.statistics().overloaded_generations == 0
+        mistaken = sum(seen.contains_many([f"stranger {i}" for i in range(asked)]))
+        assert mistaken < rate * asked * (1 + (3 * 14 / (rate * asked)) ** 0.5)
+        assert all(seen.contains_many(range(50_000), now=NOON_MS + phase + 10 * MINUTE))
+
+
 @given(st.lists(st.tuples(st.integers(0, 40).map(str), st.integers(0, 400)), min_size=1, max_size=120))
 def test_events_against_an_exact_span(events: list[tuple[str, int]]) -> None:
     span = 1000

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from conftest import new
 from lately import BaseFilter, Filter, SharedFilter
+from lately._types import Layout
 
 
 @dataclass
@@ -50,7 +51,7 @@ OPERATIONS = st.lists(
 
 
 @pytest.mark.parametrize("kind", [Filter, SharedFilter])
-@pytest.mark.parametrize("layout", ["slices", "blocks", "rows"])
+@pytest.mark.parametrize("layout", ["slices", "blocks", "rows", "bins"])
 @given(operations=OPERATIONS, window=st.sampled_from([1, 2, 7, 30, 90]))
 def test_any_operations_against_an_exact_window(
     kind: type[Filter], layout: str, operations: list[tuple[str, list[str]]], window: int
@@ -80,11 +81,12 @@ def test_any_operations_against_an_exact_window(
                         exact.add(item)
 
 
-def test_the_rate_is_kept() -> None:
+@pytest.mark.parametrize("layout", ["slices", "blocks", "rows", "bins"])
+def test_the_rate_is_kept(layout: Layout) -> None:
     """A full filter is queried for a million items that were never added. The rate is that of the plan, within a
     Chernoff bound that fails once in a million."""
     asked = 1_000_000
-    seen = Filter(window=50_000, false_positive_rate=1e-3)
+    seen = Filter(window=50_000, false_positive_rate=1e-3, layout=layout)
     plan = seen.plan()
     # The worst moment is just before a shift.
     seen.add_many(range(plan.items_per_generation * (plan.window_generations + plan.required_matches)))

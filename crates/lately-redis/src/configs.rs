@@ -13,7 +13,7 @@ static DEFAULT_WINDOW: IntegerConfig =
 static DEFAULT_ERROR_RATE: RealConfig = RealConfig::new(c"default-error-rate", c"0.001", 0.001, parse_rate);
 static DEFAULT_SLACK: RealConfig = RealConfig::new(c"default-slack", c"auto", AUTO, parse_slack);
 static DEFAULT_LAYOUT: EnumConfig = EnumConfig::new(c"default-layout", LAYOUTS_AND_AUTO);
-const LAYOUTS_AND_AUTO: &[&CStr] = &[c"auto", c"slices", c"blocks", c"rows"];
+const LAYOUTS_AND_AUTO: &[&CStr] = &[c"auto", c"slices", c"blocks", c"rows", c"bins"];
 /// The default is the server's default limit for one reply or one argument.
 static MAX_BYTES_PER_KEY: IntegerConfig =
     IntegerConfig::new(c"max-bytes-per-key", 512 << 20, 1024, i64::MAX).in_bytes();

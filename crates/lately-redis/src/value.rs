@@ -42,22 +42,21 @@ impl Value {
         })
     }
 
-    /// Fails if a counter is above 2^61. Snapshots hold counters up to 2^62, so this leaves room for
-    /// everything that this server will count.
+    /// Fails if a counter is above half of what a snapshot can hold: 2^52 generations, and 2^62 of everything
+    /// else. This leaves room for everything that this server will count.
     pub(crate) fn check_counts(&self) -> Result<(), Failure> {
-        const MOST: u64 = 1 << 61;
         let Counters { inserts, generation, backward_steps, overloaded_generations, .. } =
             self.filter.counters();
         let counts = [
-            ("inserts", inserts),
-            ("generation", generation),
-            ("backward_steps", backward_steps),
-            ("overloaded_generations", overloaded_generations),
+            ("inserts", inserts, 61),
+            ("generation", generation, 51),
+            ("backward_steps", backward_steps, 61),
+            ("overloaded_generations", overloaded_generations, 61),
         ];
-        match counts.into_iter().find(|(_, count)| *count > MOST) {
+        match counts.into_iter().find(|(_, count, power)| *count > 1 << power) {
             None => Ok(()),
-            Some((name, count)) => Err(Failure::new(format!(
-                "{name} is {count}, but can be at most 2^61: load a snapshot that was not changed"
+            Some((name, count, power)) => Err(Failure::new(format!(
+                "{name} is {count}, but can be at most 2^{power}: load a snapshot that was not changed"
             ))),
         }
     }

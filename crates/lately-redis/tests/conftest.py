@@ -1,5 +1,6 @@
 """Real servers for the tests. Each has its own port and directory."""
 
+import math
 import os
 import pathlib
 import random
@@ -167,3 +168,14 @@ def named(reply):
 
 def items(first, count):
     return [f"item-{number}" for number in range(first, first + count)]
+
+
+def most_successes(trials, rate):
+    """Returns a number that the successes of `trials` at `rate` exceed less than once in a million (Chernoff)."""
+    successes = trials * rate
+    while True:
+        successes += 1
+        share = successes / trials
+        divergence = share * math.log(share / rate) + (1 - share) * math.log((1 - share) / (1 - rate))
+        if math.exp(-trials * divergence) < 1e-6:
+            return successes

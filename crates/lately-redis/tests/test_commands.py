@@ -74,6 +74,9 @@ def test_reserve_with_every_option(client):
     assert (made["window"], made["span_ms"], made["overload"], made["layout"]) == (7000, 90_000, b"rate", b"blocks")
     client.execute_command("APBF.RESERVE", "g", 0.01, 1000, "SHAPE", 4, 12, "LAYOUT", "ROWS")
     assert info(client, "g")["shape"].startswith(b"k=4 l=12, rows")
+    client.execute_command("APBF.RESERVE", "h", 0.01, 1000, "SHAPE", 1, 12, "LAYOUT", "BINS")
+    made = info(client, "h")
+    assert made["layout"] == b"bins" and made["shape"].startswith(b"k=1 l=12, bins of ")
 
 
 def test_the_seed_decides_the_bits(client):
@@ -232,6 +235,17 @@ def test_defaults_are_configs(server):
         client.config_set(name, value)
     assert (made["window"], made["layout"]) == (2000, b"blocks")
     assert 0.001 < float(made["error_rate"]) <= 0.02 and float(made["slack"]) <= 0.4
+
+
+@pytest.mark.parametrize("layout", ("slices", "blocks", "rows", "bins"))
+def test_every_layout_can_be_the_default(server, layout):
+    client = server.client
+    client.config_set("apbf.default-layout", layout)
+    try:
+        client.execute_command("APBF.ADD", "f", "a")
+        assert info(client, "f")["layout"] == layout.encode()
+    finally:
+        client.config_set("apbf.default-layout", "auto")
 
 
 def test_configs_come_from_the_command_line_and_survive_a_rewrite(servers, tmp_path):

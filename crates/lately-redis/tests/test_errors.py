@@ -40,7 +40,7 @@ def refused(client, *command):
     (("APBF.RESERVE", "f", 0.01, 10, "SPAN", 1000, "OVERLOAD", "BOTH"), "one of RATE, WINDOW"),
     (("APBF.RESERVE", "f", 0.01, 10, "SLACK", "0"), "a slack of 0 is not valid"),
     (("APBF.RESERVE", "f", 0.01, 1000, "SLACK", "1e-9"), "cannot be reached"),
-    (("APBF.RESERVE", "f", 0.01, 10, "LAYOUT", "HEAP"), "one of SLICES, BLOCKS, ROWS"),
+    (("APBF.RESERVE", "f", 0.01, 10, "LAYOUT", "HEAP"), "one of SLICES, BLOCKS, ROWS, BINS"),
     (("APBF.RESERVE", "f", 0.01, 10, "SHAPE", 4), "SHAPE's l needs a value"),
     (("APBF.RESERVE", "f", 0.01, 10, "SHAPE", 0, 4), "SHAPE's k is '0'"),
     (("APBF.RESERVE", "f", 0.01, 10, "SHAPE", 1000, 1000), "at most 1024"),
@@ -128,18 +128,19 @@ def test_a_damaged_snapshot_is_refused_wherever_it_is_damaged(client):
 
 
 def test_counters_that_leave_no_room_for_more_inserts_are_refused(client):
-    """A snapshot can hold at most 2^62 inserts. With one more insert, the server could not load its own snapshot."""
+    """A snapshot can hold at most 2^62 inserts and 2^52 generations. With one more, the server could not load its own
+    snapshot."""
     client.execute_command("APBF.RESERVE", "f", 0.01, 50)
     snapshot = bytearray(client.execute_command("APBF.SNAPSHOT", "f"))
     k, l = struct.unpack_from("<II", snapshot, 16)
     starts = range(144, 144 + 16 * (k + l), 16)
-    for count in 2**61, 2**61 + 1:
-        for name, offsets in ("inserts", [104, *starts]), ("generation", [112]):
-            counted = snapshot[:-8]
+    for more in 0, 1:
+        for name, offsets, most in ("inserts", [104, *starts], 2**61), ("generation", [112], 2**51):
+            count, counted = most + more, snapshot[:-8]
             for offset in offsets:
                 counted[offset:offset + 8] = struct.pack("<Q", count)
             counted += struct.pack("<Q", xxhash.xxh3_64_intdigest(bytes(counted)))
-            if count == 2**61:
+            if count == most:
                 assert client.execute_command("APBF.LOAD", name, bytes(counted)) == b"OK"
                 assert client.execute_command("APBF.ADD", name, "a") == 1
             else:
@@ -147,14 +148,15 @@ def test_counters_that_leave_no_room_for_more_inserts_are_refused(client):
     assert client.exists("g") == 0
 
 
-def test_internal_commands_check_their_arguments_for_every_client(client):
-    client.execute_command("APBF.RESERVE", "f", 0.01, 50, "LAYOUT", "ROWS")
+@pytest.mark.parametrize("options", (("ROWS", "SHAPE", 3, 7), ("BINS",)), ids=("rows", "bins"))
+def test_internal_commands_check_their_arguments_for_every_client(client, options):
+    client.execute_command("APBF.RESERVE", "f", 0.01, 50, "LAYOUT", *options)
     client.execute_command("APBF.MADD", "f", "a", "b")
     digest = client.execute_command("DEBUG", "DIGEST-VALUE", "f")
     assert "follow the end" in refused(client, "APBF.PATCH", "f", 10**9, b"\0" * 8)
     assert "follow the end" in refused(client, "APBF.PATCH", "f", 2**64 - 1, b"\0" * 8)
     assert "multiple of 8" in refused(client, "APBF.PATCH", "f", 0, b"\0" * 7)
-    assert "no filter sets" in refused(client, "APBF.PATCH", "f", 0, b"\xff" * 64)
+    assert "no filter sets" in refused(client, "APBF.PATCH", "f", 0, b"\xff" * 128)
     assert client.execute_command("DEBUG", "DIGEST-VALUE", "f") == digest
     assert client.execute_command("APBF.APPLY", "f", 2**62, "FIRST", "a", "c") == [0, 1], "count windows have no clock"
     assert client.execute_command("APBF.CARD", "f") in (3, 2, 4)

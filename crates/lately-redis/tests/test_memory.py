@@ -11,7 +11,7 @@ def used(client):
 
 
 @pytest.mark.parametrize("window", (1000, 100_000, 3_000_000))
-@pytest.mark.parametrize("layout", ("SLICES", "BLOCKS", "ROWS"))
+@pytest.mark.parametrize("layout", ("SLICES", "BLOCKS", "ROWS", "BINS"))
 def test_memory_usage_equals_the_growth_of_the_server_s_memory(servers, window, layout):
     # Use a new server: on a shared one, the buffers of other tests' clients may shrink in between. Measure the second
     # time, when the server has allocated everything that it keeps.
@@ -103,8 +103,8 @@ def test_filters_are_evicted_like_other_keys(servers):
 def test_a_window_of_a_hundred_million_is_created_without_touching_its_memory(server):
     client = server.client
     client.execute_command("APBF.RESERVE", "f", 0.001, 100_000_000)
-    assert info(client, "f")["memory_bytes"] > 300 << 20
-    assert client.info("memory")["used_memory_rss"] < 300 << 20
+    assert info(client, "f")["memory_bytes"] > 250 << 20
+    assert client.info("memory")["used_memory_rss"] < 250 << 20
     assert client.execute_command("APBF.MADD", "f", *items(0, 1000)) == [1] * 1000
     assert client.execute_command("APBF.MEXISTS", "f", *items(0, 1000)) == [1] * 1000
     assert 500 <= client.execute_command("APBF.CARD", "f") <= 2000

@@ -7,7 +7,7 @@ import redis
 
 from conftest import Server, eventually, info, items
 
-KEYS = ("count", "slices", "blocks", "time", "rate", "empty", "sparse")
+KEYS = ("count", "slices", "blocks", "rows", "bins", "time", "rate", "empty", "sparse")
 
 
 def fill(client):
@@ -18,6 +18,10 @@ def fill(client):
     client.execute_command("APBF.MADDNX", "slices", *items(0, 777))
     client.execute_command("APBF.RESERVE", "blocks", 0.001, 500, "LAYOUT", "BLOCKS")
     client.execute_command("APBF.MADD", "blocks", *items(0, 1500))
+    client.execute_command("APBF.RESERVE", "rows", 0.001, 500, "LAYOUT", "ROWS")
+    client.execute_command("APBF.MADD", "rows", *items(0, 1500))
+    client.execute_command("APBF.RESERVE", "bins", 0.001, 500, "LAYOUT", "BINS")
+    client.execute_command("APBF.MADD", "bins", *items(0, 1500))
     client.execute_command("APBF.RESERVE", "time", 0.001, 1000, "SPAN", 600_000)
     client.execute_command("APBF.MADD", "time", *items(0, 900))
     client.execute_command("APBF.RESERVE", "rate", 0.01, 100, "SPAN", 1_000, "OVERLOAD", "RATE")

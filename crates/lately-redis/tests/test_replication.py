@@ -8,7 +8,7 @@ import redis
 
 from conftest import eventually, info, items
 
-KEYS = ("count", "slices", "time", "rate", "default", "script")
+KEYS = ("count", "slices", "rows", "bins", "time", "rate", "default", "script")
 
 
 def follow(replica, primary):
@@ -36,6 +36,8 @@ def assert_equal(primary, replica):
 def create(client):
     client.execute_command("APBF.RESERVE", "count", 0.001, 1000)
     client.execute_command("APBF.RESERVE", "slices", 0.01, 300, "LAYOUT", "SLICES", "SEED", 3)
+    client.execute_command("APBF.RESERVE", "rows", 0.01, 300, "LAYOUT", "ROWS")
+    client.execute_command("APBF.RESERVE", "bins", 0.01, 300, "LAYOUT", "BINS")
     client.execute_command("APBF.RESERVE", "time", 0.001, 1000, "SPAN", 300)
     client.execute_command("APBF.RESERVE", "rate", 0.01, 200, "SPAN", 400, "OVERLOAD", "RATE")
 
@@ -43,7 +45,7 @@ def create(client):
 def work(client, numbers, rounds=60):
     """Writes in every way, mixed, with pauses in which time windows age."""
     for _ in range(rounds):
-        key = numbers.choice(KEYS[:4])
+        key = numbers.choice(KEYS[:6])
         some = [f"{numbers.randrange(3000)}" for _ in range(numbers.choice((1, 1, 2, 30)))]
         way = numbers.randrange(8)
         if way == 0:

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from conftest import eventually, info, items
+from conftest import eventually, info, items, most_successes
 
 SPAN = 1500
 # The server may have read its clock up to this many milliseconds before it ran the command.
@@ -35,7 +35,7 @@ def longest_memory(client, key):
     return made["span_ms"] * (1 + (k + 1) / l)
 
 
-@pytest.mark.parametrize("layout", ("SLICES", "BLOCKS", "ROWS"))
+@pytest.mark.parametrize("layout", ("SLICES", "BLOCKS", "ROWS", "BINS"))
 def test_items_are_kept_for_the_span_and_then_expire_without_a_write(client, layout):
     # If the machine stalls for a whole span, nothing was asserted within it: then try again.
     assert any(kept_and_expired(client, layout) for _ in range(5))
@@ -120,6 +120,23 @@ def test_overload_is_counted_and_keeps_the_window_or_the_rate(client):
     assert float(info(client, "window")["estimated_error_rate"]) > 0.001
     assert float(info(client, "rate")["estimated_error_rate"]) <= 0.001 * 1.5
     assert client.info("apbf")["apbf_overloaded_generations"] > before
+
+
+def test_a_burst_of_all_items_at_once_keeps_the_rate(client):
+    """The filter of the alerts in docs/redis.md, and as many different items as it has room for, within seconds."""
+    capacity, rate, strangers = 50_000, 0.001, 500_000
+    client.execute_command("APBF.RESERVE", "alerts", rate, capacity, "SPAN", 600_000)
+    for first in range(0, capacity, 10_000):
+        client.execute_command("APBF.MADDNX", "alerts", *items(first, 10_000))
+    made = info(client, "alerts")
+    assert (made["layout"], made["overloaded_generations"]) == (b"bins", 0)
+    assert float(made["estimated_error_rate"]) <= rate
+    mistaken = 0
+    for first in range(0, strangers, 10_000):
+        mistaken += sum(client.execute_command("APBF.MEXISTS", "alerts", *(f"never-{i}" for i in range(first, first + 10_000))))
+    assert mistaken <= most_successes(strangers, rate)
+    for first in range(0, capacity, 10_000):
+        assert all(client.execute_command("APBF.MEXISTS", "alerts", *items(first, 10_000)))
 
 
 def test_when_the_clock_goes_back_the_latest_time_is_used_and_the_step_is_counted(client):

@@ -1,13 +1,12 @@
 """The promise, compared with an exact window: no item of the window is forgotten, at any phase of a generation."""
 
-import math
 import random
 
 import pytest
 
-from conftest import info, items
+from conftest import info, items, most_successes
 
-LAYOUTS = ("SLICES", "BLOCKS", "ROWS")
+LAYOUTS = ("SLICES", "BLOCKS", "ROWS", "BINS")
 
 
 class ExactWindow:
@@ -23,17 +22,6 @@ class ExactWindow:
 
     def holds(self, item, window):
         return item in self.last and self.inserts - self.last[item] < window
-
-
-def most_successes(trials, rate):
-    """Returns a number that the successes of `trials` at `rate` exceed less than once in a million (Chernoff)."""
-    successes = trials * rate
-    while True:
-        successes += 1
-        share = successes / trials
-        divergence = share * math.log(share / rate) + (1 - share) * math.log((1 - share) / (1 - rate))
-        if math.exp(-trials * divergence) < 1e-6:
-            return successes
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

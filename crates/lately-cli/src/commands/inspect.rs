@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use lately::{AgeRange, Filter, HashFunction};
+use lately::{AgeRange, Filter, HashFunction, Layout};
 use serde_json::{Value, json};
 
 use super::human::{Listing, human_bytes, human_span, human_window};
@@ -66,6 +66,11 @@ fn text(filter: &Filter) -> String {
         format!("{} records{}", filter.guaranteed_window(), span.unwrap_or_default()),
     );
     listing.line("shape", plan.shape);
+    // Cache lines hold fingerprints of all generations, which take their room together.
+    if plan.layout() == Layout::Bins {
+        let full: f64 = statistics.fill_by_age.iter().sum();
+        listing.line("lines", format!("{} cache lines, {:.1}% full", plan.cells, full * 100.0));
+    }
     listing.line("hash", hash_name(filter));
     listing.line("memory", format!("{} bytes ({})", plan.memory_bytes, human_bytes(plan.memory_bytes)));
     listing.line("inserts", format!("{} in {} generations", statistics.inserts, statistics.generation + 1));
@@ -80,10 +85,12 @@ fn text(filter: &Filter) -> String {
         listing.line("overloaded", format!("{} generations", statistics.overloaded_generations));
     }
     listing.line("", "");
-    listing.line("segment", "fill, newest first");
+    let ring = if plan.layout() == Layout::Bins { "generation" } else { "segment" };
+    let width = ring.len();
+    listing.line(ring, "fill, newest first");
     for (age, (fill, items)) in statistics.fill_by_age.iter().zip(&statistics.items_by_age).enumerate() {
         let held = if *fill > 0.0 { describe_ages(items) } else { "empty".into() };
-        listing.line(&format!("{age:>7}"), format!("{} {:5.1}%  {held}", bar(*fill), fill * 100.0));
+        listing.line(&format!("{age:>width$}"), format!("{} {:5.1}%  {held}", bar(*fill), fill * 100.0));
     }
     listing.into_text()
 }

@@ -34,15 +34,18 @@ class Plan:
     window_generations: int
     """l: number of generations that are guaranteed."""
     parts: int
-    """b: number of bits that an item sets in each segment it is written to."""
+    """b: number of bits that an item sets in each segment it is written to; 1, a fingerprint, for the layout "bins"."""
     block_bits: int | None
     """B: bits per block. Only for the layout "blocks"."""
     row_bytes: int | None
     """Bytes per row. Only for the layout "rows"."""
+    fingerprint_bits: int | None
+    """Bits per fingerprint. Only for the layout "bins"."""
     items_per_generation: int
     """g: number of inserts between two shifts."""
     cells: int
-    """Cells per segment: bits per part (slices), blocks (blocks), or rows (rows)."""
+    """Cells per segment: bits per part (slices), or blocks (blocks). All segments share the rows (rows) and the cache
+    lines (bins)."""
     memory_bytes: int
     """Memory of the filter in bytes; it never grows."""
     bits_per_item: float
@@ -83,7 +86,8 @@ class Statistics:
     generation: int
     """Number of shifts since the filter was built or cleared."""
     fill_by_age: tuple[float, ...]
-    """Fraction of set bits in each segment, newest segment first."""
+    """Fraction of set bits in each segment, newest segment first. For the layout "bins": the fraction of the room for
+    fingerprints that each generation takes, newest generation first."""
     items_by_age: tuple[AgeRange, ...]
     """How long ago the items of each segment were added, newest segment first."""
     estimated_false_positive_rate: float
@@ -93,7 +97,8 @@ class Statistics:
     backward_steps: int
     """How often a call gave a time earlier than the latest one."""
     overloaded_generations: int
-    """Number of generations of a time window that received more inserts than their share of the capacity."""
+    """Number of generations of a time window that received more inserts than their share of the capacity. For the layout
+    "bins" (unless it has to keep its rate): generations at whose end the span had more inserts than the capacity."""
     latest_ms: int | None
     """The latest time of a time window, in milliseconds; None if no time has been set."""
     memory_bytes: int

@@ -9,8 +9,8 @@ Item = str | bytes | bytearray | memoryview | SupportsIndex | tuple["Item", ...]
 Time = datetime | int
 """An aware datetime, or milliseconds."""
 
-Layout = Literal["slices", "blocks", "rows"]
-Prefer = Literal["speed", "memory"]
+Layout = Literal["slices", "blocks", "rows", "bins"]
+Prefer = Literal["balanced", "speed", "memory"]
 Overload = Literal["keep_window", "keep_rate"]
 
 

@@ -41,12 +41,13 @@ impl BaseFilter {
 ///
 /// window: how many of the newest inserts are never forgotten.
 /// within, capacity: instead of window: the timedelta whose inserts are never forgotten, and the largest
-///     number of inserts expected in it.
+///     number of different items expected in it; they may all come at once.
 /// false_positive_rate: how often an item that was never added may be reported, at the worst moment.
 /// max_slack: how many items that have left the window may still be reported, as a fraction of the window. By
 ///     default the planner aims at 0.2.
-/// layout: "slices", "blocks" or "rows". By default the planner chooses.
-/// prefer: "speed" (the default) or "memory".
+/// layout: "slices", "blocks", "rows" or "bins". By default the planner chooses.
+/// prefer: "balanced" (the default: the least memory among the layouts that touch at most two cache lines),
+///     "speed" (the fewest memory accesses) or "memory" (the least memory).
 /// max_memory: the maximum number of bytes. If the rate or the window is left out, the planner takes the best
 ///     that fits.
 /// shape: use only this (k, l).
@@ -80,8 +81,8 @@ impl Filter {
 /// filter.
 ///
 /// It takes the keywords of Filter, and its snapshots have the same format. If several threads check and add
-/// the same new item at the same time, exactly one of them is told that it is new (with the layout "rows",
-/// the default for most promises).
+/// the same new item at the same time, exactly one of them is told that it is new (with the layouts "bins"
+/// and "rows"; one of them is the default for nearly every promise).
 ///
 /// >>> from concurrent.futures import ThreadPoolExecutor
 /// >>> from lately import SharedFilter

@@ -33,6 +33,7 @@ pub(super) const OPTIONS: [Parameter; 5] = [
             Parameter::keyword(c"slices", c"SLICES"),
             Parameter::keyword(c"blocks", c"BLOCKS"),
             Parameter::keyword(c"rows", c"ROWS"),
+            Parameter::keyword(c"bins", c"BINS"),
         ],
     )
     .after(c"LAYOUT")
@@ -44,7 +45,7 @@ pub(super) const OPTIONS: [Parameter; 5] = [
 ];
 
 /// How long RESERVE and PLAN take, as `COMMAND DOCS` shows it.
-pub(super) const PLANNING_TIME: &CStr = c"O(1), plus some milliseconds if the last plan had other options";
+pub(super) const PLANNING_TIME: &CStr = c"O(1), plus about a millisecond if the last plan had other options";
 
 /// The arguments that RESERVE and PLAN share, as `COMMAND DOCS` shows them.
 pub(super) const RATE_WINDOW_AND_OPTIONS: [Parameter; 7] = [
@@ -187,7 +188,7 @@ mod tests {
             ("lots 1000", "error_rate is 'lots'"),
             ("0.01 1000 SPAN", "SPAN needs a value"),
             ("0.01 1000 SHAPE 4", "SHAPE's l needs a value"),
-            ("0.01 1000 LAYOUT heap", "one of SLICES, BLOCKS, ROWS"),
+            ("0.01 1000 LAYOUT heap", "one of SLICES, BLOCKS, ROWS, BINS"),
             ("0.01 1000 FOREVER", "'FOREVER' is not an option"),
             ("0.01", "window needs a value"),
         ] {

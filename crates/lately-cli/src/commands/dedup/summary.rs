@@ -37,7 +37,8 @@ pub(super) struct Summary {
 /// Events that a time window's promise does not cover.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct TimeTroubles {
-    /// Generations with more than their share of the capacity.
+    /// Generations with more records than their share of the capacity; in bins, with more than all generations
+    /// have room for together.
     overloaded_generations: u64,
     /// Times that were earlier than the latest time.
     backward_steps: u64,
@@ -80,7 +81,7 @@ impl Summary {
         let overloaded = self.time?.overloaded_generations.saturating_sub(before);
         (overloaded > 0).then(|| {
             format!(
-                "lately: overloaded generations: {overloaded}, each with more records than its share of --capacity {capacity}; \
+                "lately: overloaded generations: {overloaded}, because more records came than --capacity {capacity} has room for; \
                  more new records than promised may have been mistaken for repeats; use a higher --capacity"
             )
         })

@@ -19,7 +19,8 @@ pub(crate) struct PromiseFlags {
     /// Never forget the records of the last SPAN (500ms, 30s, 10m, 24h, 7d); needs --capacity
     #[arg(long, value_name = "SPAN", allow_negative_numbers = true, value_parser = units::span, requires = "capacity")]
     within: Option<Duration>,
-    /// The most records expected in one SPAN; above that, more new records are mistaken for repeats
+    /// The most different records expected in one SPAN, in whatever bursts they come; above that, more new
+    /// records are mistaken for repeats
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = units::count, requires = "within", conflicts_with = "window")]
     capacity: Option<u64>,
     /// The rate at which new records may be mistaken for repeats [default: 1e-4]
@@ -38,7 +39,7 @@ pub(crate) struct PromiseFlags {
     /// Use this layout [default: the planner chooses]
     #[arg(long, value_name = "LAYOUT", value_parser = layouts())]
     layout: Option<Layout>,
-    /// Whether the planner minimises memory accesses or memory
+    /// What the planner minimises
     #[arg(long, value_name = "WHAT", value_parser = preferences(), default_value = Prefer::default().name())]
     prefer: Prefer,
 }
@@ -61,9 +62,10 @@ impl From<&PromiseFlags> for Promise {
 fn layouts() -> impl TypedValueParser<Value = Layout> {
     named(Layout::ALL.iter().map(|layout| {
         PossibleValue::new(layout.name()).help(match layout {
-            Layout::Slices => Some("The least memory"),
+            Layout::Slices => Some("The least slack, and the least memory at high rates"),
             Layout::Blocks => Some("Between slices and rows"),
             Layout::Rows => Some("The fastest: one memory access"),
+            Layout::Bins => Some("Little memory with two memory accesses; bursts do not raise the rate"),
             _ => None,
         })
     }))
@@ -72,9 +74,12 @@ fn layouts() -> impl TypedValueParser<Value = Layout> {
 fn preferences() -> impl TypedValueParser<Value = Prefer> {
     named(Prefer::ALL.iter().map(|prefer| {
         PossibleValue::new(prefer.name()).help(match prefer {
-            Prefer::Speed => {
-                Some("The fewest memory accesses among the plans that need at most twice the least memory")
+            Prefer::Balanced => {
+                Some("The least memory among the layouts with at most two memory accesses: bins and rows")
             }
+            Prefer::Speed => Some(
+                "The fewest memory accesses among the plans that need at most three times the least memory",
+            ),
             Prefer::Memory => Some("The least memory"),
             _ => None,
         })

@@ -18,8 +18,10 @@ const EXAMPLES: &str = "\
 Examples:
   The plans for a million records at a rate of one in ten thousand:
     lately plan --window 1M --fp 1e-4
-  The least memory for an hour of at most ten million records:
-    lately plan --within 1h --capacity 10M --prefer memory --top 3
+  The least memory for ten million records, however many memory accesses it takes:
+    lately plan --window 10M --prefer memory --top 3
+  An hour of at most ten million different records, in whatever bursts they come:
+    lately plan --within 1h --capacity 10M --top 1
   The window that each of 16 shards must keep:
     lately plan --window 100M --shards 16
   The memory for each slack, as a picture:

@@ -20,7 +20,9 @@ const LEAST_SLACK: f64 = SLACKS[0];
 const MOST_SLACK: f64 = SLACKS[SLACKS.len() - 1];
 
 /// The colours of the layouts' curves.
-const COLOURS: [&str; 3] = ["#0b6e4f", "#c1661c", "#2457a6"];
+const COLOURS: [&str; 4] = ["#0b6e4f", "#c1661c", "#2457a6", "#8a2f8f"];
+/// Labels of curves are at least this far apart.
+const LABEL_HEIGHT: f64 = 14.0;
 
 /// (requested slack, bits per item).
 type Curve = Vec<(f64, f64)>;
@@ -74,6 +76,7 @@ pub(super) fn svg(promise: &Promise) -> Result<String, Failure> {
         HEIGHT - 14.0
     ));
     element(format!(r#"<text x="{left}" y="{}" text-anchor="middle">bits per item</text>"#, TOP - 8.0));
+    let mut labels = Vec::new();
     for ((layout, colour), curve) in Layout::ALL.iter().zip(COLOURS.iter().cycle()).zip(&curves) {
         let Some((slack, bits)) = curve.last() else { continue };
         let points: Vec<String> =
@@ -82,11 +85,14 @@ pub(super) fn svg(promise: &Promise) -> Result<String, Failure> {
             r#"<polyline points="{}" fill="none" stroke="{colour}" stroke-width="2"/>"#,
             points.join(" ")
         ));
-        element(format!(
-            r#"<text x="{:.1}" y="{:.1}" fill="{colour}">{layout} {bits:.1}</text>"#,
-            x(*slack) + 8.0,
-            y(*bits) + 4.0
-        ));
+        labels.push((x(*slack) + 8.0, y(*bits) + 4.0, format!(r#"fill="{colour}">{layout} {bits:.1}"#)));
+    }
+    // From the lowest up, so that no label covers another one.
+    labels.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let mut lowest = f64::INFINITY;
+    for (x, y, label) in labels {
+        lowest = y.min(lowest - LABEL_HEIGHT);
+        element(format!(r#"<text x="{x:.1}" y="{lowest:.1}" {label}</text>"#));
     }
     element("</svg>".into());
     Ok(svg)
@@ -97,19 +103,14 @@ fn x(slack: f64) -> f64 {
     LEFT + share * (WIDTH - LEFT - RIGHT)
 }
 
-/// Plans all layouts in parallel, because planning is slow.
+/// Returns a curve for each layout; it is empty if the layout cannot keep the promise.
 fn frontiers(promise: &Promise) -> Vec<Curve> {
-    std::thread::scope(|scope| {
-        let start = |layout: &Layout| {
-            let mut promise = *promise;
-            promise.layout = Some(*layout);
-            scope.spawn(move || frontier(promise))
-        };
-        // All are started before the first is joined.
-        let threads: Vec<_> = Layout::ALL.iter().map(start).collect();
-        let curves = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
-        curves.map(|curve| curve.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
-    })
+    let of_layout = |layout: &Layout| {
+        let mut promise = *promise;
+        promise.layout = Some(*layout);
+        frontier(promise)
+    };
+    Layout::ALL.iter().map(of_layout).collect()
 }
 
 /// Returns the least memory for each slack that can be kept.
