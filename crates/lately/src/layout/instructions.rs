@@ -75,9 +75,14 @@ pub(crate) trait InstructionSet: Copy {
 pub(crate) struct Portable;
 
 impl InstructionSet for Portable {
-    /// Stable Rust has no portable prefetch.
-    #[inline]
-    fn prefetch<T>(self, _target: &T) {}
+    /// Stable Rust has no portable prefetch; every x86-64 processor has one.
+    #[inline(always)]
+    fn prefetch<T>(self, target: &T) {
+        #[cfg(target_arch = "x86_64")]
+        Sse2.prefetch(target);
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = target;
+    }
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -97,6 +97,6 @@ macro_rules! portable_rows {
 }
 
 portable_rows!(Portable);
-// SSE2 cannot shift lanes by different numbers of bits; it only adds prefetching.
+// SSE2 cannot shift lanes by different numbers of bits.
 #[cfg(target_arch = "x86_64")]
 portable_rows!(Sse2);
