@@ -3,24 +3,14 @@
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
 use core::arch::x86_64::{
-    __m256i, _mm256_cmpeq_epi8, _mm256_cmpeq_epi16, _mm256_loadu_si256, _mm256_movemask_epi8,
-    _mm256_packs_epi16, _mm256_permute4x64_epi64, _mm256_set1_epi8, _mm256_set1_epi16, _pdep_u64,
+    _mm256_cmpeq_epi8, _mm256_cmpeq_epi16, _mm256_movemask_epi8, _mm256_packs_epi16,
+    _mm256_permute4x64_epi64, _mm256_set1_epi8, _mm256_set1_epi16, _pdep_u64,
 };
 
 use super::kernel::{BinKernel, Line};
 use super::portable::move_lanes;
 use crate::layout::instructions::Avx2;
-
-/// Words in a vector.
-const VECTOR: usize = 4;
-
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2")]
-fn load(line: &Line, vector: usize) -> __m256i {
-    let words: &[u64] = &line[vector * VECTOR..][..VECTOR];
-    // SAFETY: the slice has the 32 bytes that are read; the load needs no alignment.
-    unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
-}
+use crate::layout::words::vectors::avx2::load;
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]

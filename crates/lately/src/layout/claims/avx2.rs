@@ -3,30 +3,12 @@
 #![cfg_attr(loom, allow(unused))] // loom must see every access
 
 use core::arch::asm;
-use core::arch::x86_64::{__m256i, _mm256_loadu_si256, _mm256_storeu_si256};
+use core::arch::x86_64::__m256i;
 
 use super::ClaimKernel;
 use crate::layout::instructions::Avx2;
+use crate::layout::words::vectors::avx2::{VECTOR, load, store};
 use crate::sync::AtomicU64;
-
-/// Words in a vector.
-const VECTOR: usize = 4;
-
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2")]
-fn load(words: &[u64], vector: usize) -> __m256i {
-    let words: &[u64] = &words[vector * VECTOR..][..VECTOR];
-    // SAFETY: the slice has the 32 bytes that are read; the load needs no alignment.
-    unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
-}
-
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2")]
-fn store(words: &mut [u64], vector: usize, value: __m256i) {
-    let words: &mut [u64] = &mut words[vector * VECTOR..][..VECTOR];
-    // SAFETY: the slice has the 32 bytes that are written; the store needs no alignment.
-    unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), value) }
-}
 
 impl ClaimKernel for Avx2 {
     #[cfg(not(loom))]

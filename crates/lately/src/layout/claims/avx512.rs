@@ -5,31 +5,13 @@
 use core::arch::asm;
 use core::arch::x86_64::{
     __m512i, _mm512_alignr_epi64, _mm512_castsi256_si512, _mm512_castsi512_si256, _mm512_extracti32x4_epi32,
-    _mm512_inserti64x4, _mm512_loadu_si512, _mm512_storeu_si512,
+    _mm512_inserti64x4,
 };
 
 use super::{ClaimKernel, avx2};
 use crate::layout::instructions::Avx512;
+use crate::layout::words::vectors::avx512::{VECTOR, load, store};
 use crate::sync::AtomicU64;
-
-/// Words in a vector.
-const VECTOR: usize = 8;
-
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
-fn load(words: &[u64], vector: usize) -> __m512i {
-    let words: &[u64] = &words[vector * VECTOR..][..VECTOR];
-    // SAFETY: the slice has the 64 bytes that are read; the load needs no alignment.
-    unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
-}
-
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
-fn store(words: &mut [u64], vector: usize, value: __m512i) {
-    let words: &mut [u64] = &mut words[vector * VECTOR..][..VECTOR];
-    // SAFETY: the slice has the 64 bytes that are written; the store needs no alignment.
-    unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), value) }
-}
 
 impl ClaimKernel for Avx512 {
     #[cfg(not(loom))]

@@ -6,37 +6,19 @@
 
 use core::arch::x86_64::{
     __m256i, _mm_and_si128, _mm_cvtsi64_si128, _mm_set1_epi8, _mm_srli_epi16, _mm_unpacklo_epi8,
-    _mm256_and_si256, _mm256_cmpeq_epi16, _mm256_cmpgt_epi16, _mm256_cvtepu8_epi16, _mm256_loadu_si256,
-    _mm256_movemask_epi8, _mm256_or_si256, _mm256_packs_epi16, _mm256_permute4x64_epi64, _mm256_set_epi64x,
-    _mm256_set1_epi16, _mm256_setr_epi8, _mm256_shuffle_epi8, _mm256_slli_epi16, _mm256_storeu_si256,
-    _mm256_xor_si256,
+    _mm256_and_si256, _mm256_cmpeq_epi16, _mm256_cmpgt_epi16, _mm256_cvtepu8_epi16, _mm256_movemask_epi8,
+    _mm256_or_si256, _mm256_packs_epi16, _mm256_permute4x64_epi64, _mm256_set_epi64x, _mm256_set1_epi16,
+    _mm256_setr_epi8, _mm256_shuffle_epi8, _mm256_slli_epi16, _mm256_xor_si256,
 };
 
 use super::kernel::RowKernel;
 use super::part_ages::Generation;
 use crate::hash::remix;
 use crate::layout::instructions::Avx2;
+use crate::layout::words::vectors::avx2::{VECTOR, load, store};
 
-/// Words in a vector.
-const VECTOR: usize = 4;
 /// Vectors in the longest row.
 const MOST_VECTORS: usize = 4;
-
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2")]
-fn load(words: &[u64], vector: usize) -> __m256i {
-    let words: &[u64] = &words[vector * VECTOR..][..VECTOR];
-    // SAFETY: the slice has the 32 bytes that are read; the load needs no alignment.
-    unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
-}
-
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2")]
-fn store(words: &mut [u64], vector: usize, value: __m256i) {
-    let words: &mut [u64] = &mut words[vector * VECTOR..][..VECTOR];
-    // SAFETY: the slice has the 32 bytes that are written; the store needs no alignment.
-    unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), value) }
-}
 
 /// `portable::pattern_word` for the four words of a vector.
 #[inline]

@@ -4,37 +4,20 @@
 #![allow(unsafe_code)]
 
 use core::arch::x86_64::{
-    __m512i, _mm_set_epi64x, _mm512_cmpge_epi16_mask, _mm512_cvtepu8_epi32, _mm512_loadu_si512,
-    _mm512_mask_blend_epi16, _mm512_mask_test_epi16_mask, _mm512_maskz_mov_epi16, _mm512_maskz_set1_epi16,
-    _mm512_set1_epi16, _mm512_set1_epi32, _mm512_slli_epi32, _mm512_sllv_epi16, _mm512_storeu_si512,
-    _mm512_ternarylogic_epi64, _mm512_testn_epi32_mask,
+    __m512i, _mm_set_epi64x, _mm512_cmpge_epi16_mask, _mm512_cvtepu8_epi32, _mm512_mask_blend_epi16,
+    _mm512_mask_test_epi16_mask, _mm512_maskz_mov_epi16, _mm512_maskz_set1_epi16, _mm512_set1_epi16,
+    _mm512_set1_epi32, _mm512_slli_epi32, _mm512_sllv_epi16, _mm512_ternarylogic_epi64,
+    _mm512_testn_epi32_mask,
 };
 
 use super::kernel::RowKernel;
 use super::part_ages::{Generation, has_few_parts};
 use crate::hash::remix;
 use crate::layout::instructions::Avx512;
+use crate::layout::words::vectors::avx512::{VECTOR, load, store};
 
-/// Words in a vector.
-const VECTOR: usize = 8;
 /// Vectors in the longest row.
 const MOST_VECTORS: usize = 2;
-
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
-fn load(words: &[u64], vector: usize) -> __m512i {
-    let words: &[u64] = &words[vector * VECTOR..][..VECTOR];
-    // SAFETY: the slice has the 64 bytes that are read; the load needs no alignment.
-    unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
-}
-
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
-fn store(words: &mut [u64], vector: usize, value: __m512i) {
-    let words: &mut [u64] = &mut words[vector * VECTOR..][..VECTOR];
-    // SAFETY: the slice has the 64 bytes that are written; the store needs no alignment.
-    unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), value) }
-}
 
 /// A [`Generation`] in registers, so that a loop need not read it again after every row it writes.
 pub(crate) struct LoadedGeneration<'a, const WORDS: usize> {

@@ -5,3 +5,5 @@ pub(crate) mod aligned;
 pub(crate) mod atomic;
 pub(crate) mod bits;
 pub(crate) mod huge_pages;
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
+pub(crate) mod vectors;
