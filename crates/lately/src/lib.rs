@@ -44,7 +44,7 @@
 //! use std::time::Duration;
 //!
 //! let mut recent = Filter::builder()
-//!     .time_window(Duration::from_secs(600), 5_000_000)  // span, and the most items expected in one span
+//!     .time_window(Duration::from_secs(600), 5_000_000)  // span, and the most different items expected in it
 //!     .overload(Overload::KeepWindow)  // what to keep if more arrive (the default)
 //!     .false_positive_rate(1e-3)       // at the worst moment, by the exact model
 //!     .max_slack(0.1)                  // expired items still reported, as a share of the window

@@ -52,6 +52,15 @@ impl Ring {
         Self { required_matches, window_generations, generation, newest, turns }
     }
 
+    /// The ring after so many more shifts.
+    pub(crate) fn after(&self, shifts: u32) -> Self {
+        Self::at_generation(
+            self.required_matches,
+            self.window_generations,
+            self.generation + u64::from(shifts),
+        )
+    }
+
     /// The generation in a form that needs no division to be read: the number of full turns, and how many
     /// generations have begun since the last one.
     #[cfg(feature = "std")]

@@ -191,7 +191,7 @@ impl Shape {
 /// The widths of fingerprints that Bins can have.
 pub(crate) const FINGERPRINT_BITS: core::ops::RangeInclusive<u32> = 8..=56;
 
-/// The most generations that the header of a line has room for.
+/// The most generations that the header of a line has room for: with lanes of 16 bits; with 8 bits, one less.
 pub(crate) const MAX_BIN_GENERATIONS: u32 = 42;
 
 /// How a line of Bins is divided: into fingerprints, and a header of at most one word. The header has a mark

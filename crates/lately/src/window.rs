@@ -77,8 +77,8 @@ impl Window {
 #[non_exhaustive]
 pub enum Overload {
     /// Keep the whole time span; the false positive rate rises until the burst has left the window. In
-    /// [`Layout::Bins`](crate::Layout) it stays near the promise up to a fifth more than the capacity, and
-    /// beyond half as much again nearly every item is reported. All generations of the window share their room.
+    /// [`Layout::Bins`](crate::Layout) it is at most twice the promise up to a tenth more than the capacity, and
+    /// with half as much again nearly every item is reported. All generations of the window share their room.
     #[default]
     KeepWindow,
     /// Keep the false positive rate: a generation that has received its share, capacity / l, is closed early,

@@ -595,3 +595,48 @@ fn a_shared_filter_is_send_and_sync() {
     fn check<T: Send + Sync>(_: &T) {}
     check(&Filter::builder().window(100).false_positive_rate(1e-2).build_shared().unwrap());
 }
+
+/// Items of bins whose lines are full go into the spare, whose cells many items share. A thread that spills an
+/// item while another one makes a shift and spills others must not make their cells older.
+#[test]
+fn an_item_that_is_spilled_beside_a_shift_stays_for_the_whole_span() {
+    const ROUNDS: u64 = 20_000;
+    let (span_ms, l) = (4_000, 4);
+    let generation_ms = span_ms / l;
+    let builder = Filter::builder().time_window(Duration::from_millis(span_ms), 2_000).shape(1, l as u32);
+    let filter = builder.segment(Segment::Bins { fingerprint_bits: 20 }).build_shared().unwrap();
+    filter.advance_to(0);
+    let lines_are_full =
+        || (0..filter.plan().cells * 30).for_each(|number| filter.insert(item(1 << 50 | number)));
+    let (started, ended) = (AtomicU64::new(0), AtomicU64::new(0));
+    // Counted, not asserted in the loop: the other thread would wait for ever.
+    let mut lost = 0;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for round in 1..=ROUNDS {
+                while started.load(Ordering::Acquire) != round {
+                    std::hint::spin_loop();
+                }
+                (0..4).for_each(|number| filter.insert(item(1 << 55 | round << 8 | number)));
+                ended.store(round, Ordering::Release);
+            }
+        });
+        let mut now = 0;
+        for round in 1..=ROUNDS {
+            lines_are_full();
+            started.store(round, Ordering::Release);
+            (0..round % 40 * 10).for_each(|_| std::hint::spin_loop());
+            now += generation_ms;
+            filter.advance_to(now);
+            let spilled = (0..3).map(|number| item(1 << 56 | round << 8 | number));
+            spilled.clone().for_each(|item| filter.insert(item));
+            while ended.load(Ordering::Acquire) != round {
+                std::thread::yield_now();
+            }
+            now += span_ms;
+            filter.advance_to(now);
+            lost += spilled.filter(|item| !filter.contains(item)).count();
+        }
+    });
+    assert_eq!(lost, 0, "of {} items", 3 * ROUNDS);
+}

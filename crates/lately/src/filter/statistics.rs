@@ -34,7 +34,8 @@ pub struct Statistics {
     pub estimated_distinct_items: f64,
     /// How often the caller's clock went backwards.
     pub backward_steps: u64,
-    /// Generations of a time window that received more than they had room for; see [`Overload`](crate::Overload).
+    /// Generations of a time window that received more inserts than they had room for; repeats count too. See
+    /// [`Overload`](crate::Overload).
     pub overloaded_generations: u64,
     /// The latest time passed by the caller, for time windows.
     pub latest_ms: Option<u64>,
@@ -54,7 +55,8 @@ pub struct Counters {
     pub generation: u64,
     /// How often the caller's clock went backwards.
     pub backward_steps: u64,
-    /// Generations of a time window that received more than they had room for; see [`Overload`](crate::Overload).
+    /// Generations of a time window that received more inserts than they had room for; repeats count too. See
+    /// [`Overload`](crate::Overload).
     pub overloaded_generations: u64,
 }
 

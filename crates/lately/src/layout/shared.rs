@@ -18,7 +18,8 @@
 //! the window at every moment. So a query that finds nothing checks whether the generation has moved, and if
 //! so looks again. If it has not moved, at most the clearing for the next shift can have begun, and then the
 //! new insert was complete before: a query goes from the oldest ages to the youngest, and meets the new bits
-//! later. Rows need further arguments; see `rows::shared`.
+//! later. Rows and bins need further arguments; see
+//! `rows::shared` and `bins::shared`.
 
 use super::Memory;
 use super::bins::SharedBins;

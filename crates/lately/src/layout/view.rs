@@ -33,6 +33,12 @@ impl<'a> View<'a> {
         is_current
     }
 
+    /// The ring as it is now, without updating the view.
+    pub(crate) fn current_ring(&self) -> Ring {
+        sequential();
+        self.ring.at_code(self.published.load(Ordering::SeqCst))
+    }
+
     #[cold]
     fn move_to(&mut self, code: u64) {
         (self.code, self.ring) = (code, self.ring.at_code(code));

@@ -20,7 +20,7 @@ use crate::ring::Ring;
 use crate::shape::{BinShape, place_bits};
 
 /// Set while a thread writes to the line; only in shared filters.
-pub(super) const CLAIM: u64 = 1 << 63;
+const CLAIM: u64 = 1 << 63;
 const STAMP_AT: u32 = 55;
 const SPILLS_AT: u32 = 53;
 const STAMP_MASK: u64 = 0xff;
@@ -34,7 +34,7 @@ pub(super) struct Generation {
     number: u64,
     stamp: u64,
     /// An epoch is a turn of the ring: l + 1 generations. A spill marks its line for its epoch, in one of two
-    /// bits. A mark of the epoch before the last one can be removed: what was spilled then has left the window.
+    /// bits. A mark of the epoch before the last one means nothing: what was spilled then has left the window.
     epoch_bit: u64,
     into_epoch: u32,
     generations: u32,
@@ -53,6 +53,12 @@ impl Generation {
 
     pub(super) fn number(&self) -> u64 {
         self.number
+    }
+
+    /// How many generations ago a line with this header was last written.
+    #[inline(always)]
+    fn behind(&self, header: u64) -> u32 {
+        (self.stamp.wrapping_sub(header >> STAMP_AT) & STAMP_MASK) as u32
     }
 
     /// The spill marks to keep in a line that was last written so many generations ago.
@@ -167,7 +173,7 @@ impl<const LANE: u32> LineFormat<LANE> {
 
     #[inline(always)]
     pub(super) fn queue<K: BinKernel>(&self, kernel: K, header: u64, now: &Generation) -> Queue {
-        let behind = (now.stamp.wrapping_sub(header >> STAMP_AT) & STAMP_MASK) as u32;
+        let behind = now.behind(header);
         let Some(most_ends) = self.generations.checked_sub(behind) else {
             return Queue { header, behind, live: 0, marks: 0 };
         };
@@ -188,9 +194,11 @@ impl<const LANE: u32> LineFormat<LANE> {
         queue.live >= self.entries
     }
 
+    /// Returns true if an item of the window may have been spilled from the line.
     #[inline(always)]
-    pub(super) fn has_spilled(header: u64) -> bool {
-        header >> SPILLS_AT & 0b11 != 0
+    pub(super) fn has_spilled(header: u64, now: &Generation) -> bool {
+        let spills = header >> SPILLS_AT & 0b11;
+        spills != 0 && spills & now.spills_to_keep(now.behind(header)) != 0
     }
 
     /// A bit for each place that may have this fingerprint, whatever its age: the bits in its lane are equal.
@@ -388,7 +396,7 @@ impl<const LANE: u32> LineFormat<LANE> {
             && place < self.entries
             && marks.count_ones() <= self.entries
             && marks >> kernel.nth_zero(marks, self.generations) == 0
-            && (behind <= SHIFTS_PER_ROUND + 1 || marks == 0 && !Self::has_spilled(last))
+            && (behind <= SHIFTS_PER_ROUND + 1 || marks == 0 && (last >> SPILLS_AT).trailing_zeros() >= 2)
             && last & low_bits(self.marks_at) >> first_unused << first_unused == 0
             && unused_before_header.enumerate().all(|(i, word)| {
                 let from = if i == 0 { used % 64 } else { 0 };

@@ -122,9 +122,9 @@ impl<const LANE: u32> Bins<LANE> {
         update.recycle_newest(ring);
         if shifts > 0 {
             update.lines.iter_mut().for_each(|line| update.table.refresh(line));
-            let (mut spare, now) = update.spare();
-            spare.empty_old(now);
         }
+        let (mut spare, now) = update.spare();
+        spare.empty_old(now);
     }
 
     fn mean_over_lines(&self, sample: Sample, of_line: impl Fn(&Line) -> f64) -> f64 {
@@ -319,6 +319,11 @@ impl<const LANE: u32> Table<LANE> {
         found.iter().filter(|found| found.matching != 0).map(age).min()
     }
 
+    /// The same table after so many more shifts, which nothing was written in.
+    fn after(&self, ring: &Ring, shifts: u32) -> Self {
+        Self { now: Generation::new(&ring.after(shifts)), ..*self }
+    }
+
     fn refresh(&self, line: &mut Line) {
         let queue = self.format.queue(Portable, line[HEADER], &self.now);
         line[HEADER] = self.format.refreshed(queue, &self.now);
@@ -340,7 +345,7 @@ pub(crate) struct BinsQuery<'a, const LANE: u32> {
 impl<const LANE: u32> BinsQuery<'_, LANE> {
     #[inline(always)]
     fn has_spilled(&self, item: Located<Pair>) -> bool {
-        LineFormat::<LANE>::has_spilled(self.lines[item.place[0]][HEADER])
+        LineFormat::<LANE>::has_spilled(self.lines[item.place[0]][HEADER], &self.table.now)
     }
 
     #[inline(always)]
@@ -418,7 +423,7 @@ impl<const LANE: u32> BinsUpdate<'_, LANE> {
             );
         }
         let step = self.table.step_if_new(kernel, lines);
-        let has_spilled = LineFormat::<LANE>::has_spilled(lines[0].header);
+        let has_spilled = LineFormat::<LANE>::has_spilled(lines[0].header, &self.table.now);
         self.perform(kernel, item, fingerprint, step, has_spilled)
     }
 
@@ -426,7 +431,7 @@ impl<const LANE: u32> BinsUpdate<'_, LANE> {
     fn write_candidate<K: BinKernel>(mut self, kernel: K, item: Located<Pair>, fingerprint: u64) -> bool {
         let lines = self.table.lines_of(kernel, self.lines, item.place, fingerprint);
         let step = self.table.step(kernel, lines, fingerprint);
-        let has_spilled = LineFormat::<LANE>::has_spilled(lines[0].header);
+        let has_spilled = LineFormat::<LANE>::has_spilled(lines[0].header, &self.table.now);
         self.perform(kernel, item, fingerprint, step, has_spilled)
     }
 
@@ -464,7 +469,8 @@ impl<const LANE: u32> BinsUpdate<'_, LANE> {
         let seen = self.as_query().is_spilled(item);
         self.lines[item.place[0]][HEADER] = self.table.format.spilled(even, &self.table.now);
         let (mut spare, now) = self.spare();
-        spare.insert(item.hash, now);
+        let now = *now;
+        spare.insert(item.hash, || now);
         seen
     }
 
@@ -522,18 +528,15 @@ impl<const LANE: u32> Contents for Bins<LANE> {
 
     /// Exact: fingerprints do not run into each other as bits do.
     fn newest_run(&self, item: u64, ring: &Ring, shifts: u32) -> Option<(Age, Age)> {
-        let query = self.query();
+        let table = self.table.after(ring, shifts);
+        let query = BinsQuery { table: &table, ..self.query() };
         let item = query.locate(item);
-        let fingerprint = query.table.fingerprint(item.hash);
-        let found = query.table.find(
-            Portable,
-            query.table.lines_of(Portable, query.lines, item.place, fingerprint),
-            fingerprint,
-        );
-        let in_lines = query.table.age(Portable, found);
+        let fingerprint = table.fingerprint(item.hash);
+        let lines = table.lines_of(Portable, query.lines, item.place, fingerprint);
+        let in_lines = table.age(Portable, table.find(Portable, lines, fingerprint));
         let in_spare = query.has_spilled(item).then(|| query.spare_age(item.hash)).flatten();
-        let age = Age(in_lines.into_iter().chain(in_spare).min()? + shifts);
-        (age.0 <= ring.window_generations()).then_some((age, age))
+        let age = Age(in_lines.into_iter().chain(in_spare).min()?);
+        Some((age, age))
     }
 
     fn ring_was_set(&mut self, ring: &Ring) {
@@ -550,18 +553,16 @@ impl<const LANE: u32> Contents for Bins<LANE> {
     }
 
     fn false_positive_rate(&self, ring: &Ring, shifts: u32, sample: Sample) -> f64 {
-        let stays = |age: u32| age + shifts <= ring.window_generations();
-        let live = self.mean_over_lines(sample, |line| {
-            let queue = self.table.format.queue(Portable, line[HEADER], &self.table.now);
-            let ages = (0..=ring.window_generations()).filter(|&age| stays(age));
-            ages.map(|age| f64::from(LineFormat::<LANE>::count_of_age(Portable, queue, age))).sum()
-        });
+        let Table { format, now } = self.table.after(ring, shifts);
+        let live = |line: &Line| f64::from(format.queue(Portable, line[HEADER], &now).live);
+        let live = self.mean_over_lines(sample, live);
         // Only even lines are marked.
-        let is_marked = |line: &Line| f64::from(u8::from(LineFormat::<LANE>::has_spilled(line[HEADER])));
+        let is_marked =
+            |line: &Line| f64::from(u8::from(LineFormat::<LANE>::has_spilled(line[HEADER], &now)));
         let marked = 2.0 * self.mean_over_lines(sample, is_marked);
         let query = self.query();
         let spare = query.spare();
-        let fill = spare.share(sample.of(spare.cells()), &self.table.now, stays);
+        let fill = spare.share(sample.of(spare.cells()), &now, |_| true);
         let by_spare = marked * pow(fill, f64::from(spare.probes()));
         (2.0 * live * self.chance_match() + by_spare).min(1.0)
     }

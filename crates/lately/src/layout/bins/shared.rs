@@ -78,11 +78,16 @@ impl SpareWords for &[AtomicU64] {
 
 impl SpareWordsMut for &[AtomicU64] {
     fn update(&mut self, index: usize, change: impl Fn(u64) -> u64) {
-        let mut found = self[index].load(Ordering::Relaxed);
-        while let Err(newer) =
-            self[index].compare_exchange(found, change(found), Ordering::AcqRel, Ordering::Relaxed)
-        {
-            found = newer;
+        let mut found = self[index].load(Ordering::Acquire);
+        loop {
+            let changed = change(found);
+            if changed == found {
+                return;
+            }
+            match self[index].compare_exchange(found, changed, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return,
+                Err(newer) => found = newer,
+            }
         }
     }
 }
@@ -159,10 +164,33 @@ impl<'a, const LANE: u32> SharedBinsRef<'a, LANE> {
         ]
     }
 
-    /// Returns true if the item, whose even line has this header, is in the spare.
+    /// Returns true if the item, whose even line has this header, is in the spare at this generation.
     #[inline(always)]
     fn is_spilled(&self, item: u64, header: u64, ring: &Ring) -> bool {
-        LineFormat::<LANE>::has_spilled(header) && self.spare().age_of(item, &Generation::new(ring)).is_some()
+        let now = Generation::new(ring);
+        LineFormat::<LANE>::has_spilled(header, &now) && self.spare().age_of(item, &now).is_some()
+    }
+
+    /// The same at the current generation, for an item whose even line is claimed.
+    #[inline(always)]
+    fn is_spilled_now(&self, item: u64, header: u64, view: &View<'_>) -> bool {
+        LineFormat::<LANE>::has_spilled(header, &Generation::new(&view.ring))
+            && self.look_into_spare(item, view)
+    }
+
+    /// A cell that was written after the generation was read looks empty, so this looks again if it has moved.
+    #[cold]
+    #[inline(never)]
+    fn look_into_spare(&self, item: u64, view: &View<'_>) -> bool {
+        loop {
+            let ring = view.current_ring();
+            if self.spare().age_of(item, &Generation::new(&ring)).is_some() {
+                return true;
+            }
+            if view.current_ring().generation() == ring.generation() {
+                return false;
+            }
+        }
     }
 
     /// Claims the even lines of the items in order, up to the first line that another thread or an earlier
@@ -243,8 +271,9 @@ impl<'a, const LANE: u32> SharedBinsRef<'a, LANE> {
         holds_odd: bool,
         view: &View<'_>,
     ) -> bool {
-        let Table { format, now } = self.table(&view.ring);
-        let fingerprint = self.table(&view.ring).fingerprint(item.hash);
+        let table = self.table(&view.ring);
+        let fingerprint = table.fingerprint(item.hash);
+        let Table { format, now } = table;
         let release = |line: usize| item.place[line][HEADER].store(read[line].header, Ordering::Release);
         // A thread that sees any of the words written below also sees the claim before it, and the generation.
         fence(Ordering::Release);
@@ -268,7 +297,7 @@ impl<'a, const LANE: u32> SharedBinsRef<'a, LANE> {
                 true
             }
             Step::Append { line, queue } => {
-                let seen = self.is_spilled(item.hash, read[0].header, &view.ring);
+                let seen = self.is_spilled_now(item.hash, read[0].header, view);
                 if line == 1 {
                     release(0);
                 } else if holds_odd {
@@ -278,11 +307,11 @@ impl<'a, const LANE: u32> SharedBinsRef<'a, LANE> {
                 seen
             }
             Step::Spill { even } => {
-                let seen = self.is_spilled(item.hash, read[0].header, &view.ring);
+                let seen = self.is_spilled_now(item.hash, read[0].header, view);
                 if holds_odd {
                     release(1);
                 }
-                self.spare().insert(item.hash, &now);
+                self.spare().insert(item.hash, || Generation::new(&view.current_ring()));
                 item.place[0][HEADER].store(format.spilled(even, &now), Ordering::Release);
                 seen
             }
@@ -391,15 +420,15 @@ impl<'a, const LANE: u32> SharedUpdate for SharedBinsRef<'a, LANE> {
     }
 
     fn newest_run(&self, item: u64, ring: &Ring, shifts: u32) -> Option<(Age, Age)> {
-        let (item, table) = (self.locate(item), self.table(ring));
+        let (item, table) = (self.locate(item), self.table(&ring.after(shifts)));
         let fingerprint = table.fingerprint(item.hash);
         let read = Self::settled_lines(item);
         let lines = Self::lines_of(Portable, &read, &table, fingerprint);
         let in_lines = table.age(Portable, table.find(Portable, lines, fingerprint));
-        let has_spilled = LineFormat::<LANE>::has_spilled(read[0].header);
+        let has_spilled = LineFormat::<LANE>::has_spilled(read[0].header, &table.now);
         let in_spare = has_spilled.then(|| self.spare().age_of(item.hash, &table.now)).flatten();
-        let age = Age(in_lines.into_iter().chain(in_spare).min()? + shifts);
-        (age.0 <= ring.window_generations()).then_some((age, age))
+        let age = Age(in_lines.into_iter().chain(in_spare).min()?);
+        Some((age, age))
     }
 
     /// Stamps tell what has left the window.

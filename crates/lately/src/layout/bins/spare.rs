@@ -104,12 +104,14 @@ impl<W: SpareWords> Spare<W> {
 }
 
 impl<W: SpareWordsMut> Spare<W> {
+    /// `now` is called after a cell was read. So if threads share the spare, no cell is younger than that
+    /// generation, and none becomes older.
     #[cold]
     #[inline(never)]
-    pub(super) fn insert(&mut self, item: u64, now: &Generation) {
+    pub(super) fn insert(&mut self, item: u64, now: impl Fn() -> Generation) {
         for cell in self.cells_of(item) {
             let (index, mask, shift) = place(cell);
-            self.words.update(index, |word| word & !mask | stamp(now) << shift);
+            self.words.update(index, |word| word & !mask | stamp(&now()) << shift);
         }
     }
 

@@ -58,8 +58,9 @@ pub(super) fn load_shared(row: &[AtomicU64], vector: usize) -> __m256i {
     let loaded;
     // SAFETY: the slice has the 32 bytes that are read. Loads that precede this one in the program happen
     // before it: x86 loads in order, and the compiler does not move assembly that reads memory across an
-    // acquire load. No word needs to be read atomically: every bit that a writer must keep is set both in the
-    // word before its store and in the word after it (`shared`).
+    // acquire load. No word needs to be read atomically. In rows, every bit that a writer must keep is set both
+    // in the word before its store and in the word after it. In bins, a reader that finds nothing checks that
+    // the header has not changed meanwhile.
     unsafe {
         asm!(
             "vmovdqu {four}, [{from}]",
