@@ -4,8 +4,8 @@ mod common;
 
 use std::time::Duration;
 
-use common::{IMPOSSIBLE, Random, chance_of, item};
-use lately::{Filter, Layout, Segment};
+use common::{ExactWindow, IMPOSSIBLE, Random, chance_of, item};
+use lately::{Filter, Layout, Segment, SharedFilter};
 
 const SPAN_MS: u64 = 600_000;
 const FIRST_STRANGER: u64 = 1 << 60;
@@ -143,5 +143,49 @@ fn ages_are_exact_to_a_generation() {
     for age in (0..10_000_u64).step_by(7) {
         let range = filter.age_of(item(35_499 - age)).unwrap().inserts;
         assert!(range.contains(&age) && range.end() - range.start() < g, "{age}: {range:?}");
+    }
+}
+
+/// Small filters with far more items than they have room for, and times that jump: nothing is lost, a view for a later
+/// time answers as the filter will, and a filter that was shared has the same bits.
+#[test]
+fn overloaded_filters_tell_the_future_and_can_be_shared() {
+    for (fingerprint_bits, l) in [(8, 1), (9, 7), (13, 13), (16, 20), (16, 42), (25, 3), (56, 5)] {
+        let segment = Segment::Bins { fingerprint_bits };
+        for capacity in [1, 40, 400] {
+            let span = 1_000;
+            let builder = Filter::builder().time_window(Duration::from_millis(span), capacity);
+            let mut filter = builder.shape(1, l).segment(segment).build().unwrap();
+            let (mut random, mut exact, mut now) = (Random(capacity), ExactWindow::default(), 0);
+            for step in 1..1_500 {
+                now += match random.below(30) {
+                    0 => random.below(3 * span),
+                    1..12 => random.below(span / u64::from(l) + 2),
+                    _ => 0,
+                };
+                filter.advance_to(now);
+                for number in [random.below(20), random.below(5 * capacity + 80)] {
+                    filter.insert(item(number));
+                    exact.insert(number, now);
+                }
+                if step % 50 == 0 {
+                    let what = format!("{fingerprint_bits} bits, l = {l}, capacity {capacity}, step {step}");
+                    assert!(
+                        exact.since(now.saturating_sub(span)).all(|number| filter.contains(item(number))),
+                        "{what}"
+                    );
+                    let later = now + random.below(2 * span);
+                    let mut advanced = filter.clone();
+                    advanced.advance_to(later);
+                    let view = filter.as_of(later);
+                    let differ =
+                        |number: &u64| view.contains(item(*number)) != advanced.contains(item(*number));
+                    assert_eq!((0..5 * capacity + 200).find(differ), None, "{what}");
+                    let shared = SharedFilter::try_from(filter.clone()).unwrap();
+                    assert!(shared.to_filter() == filter, "{what}");
+                    assert!(Filter::from_bytes(&shared.to_bytes()).unwrap() == filter, "{what}");
+                }
+            }
+        }
     }
 }

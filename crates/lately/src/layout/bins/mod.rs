@@ -124,7 +124,7 @@ impl<const LANE: u32> Bins<LANE> {
             update.lines.iter_mut().for_each(|line| update.table.refresh(line));
         }
         let (mut spare, now) = update.spare();
-        spare.empty_old(now);
+        spare.empty_old(now, shifts > 0);
     }
 
     fn mean_over_lines(&self, sample: Sample, of_line: impl Fn(&Line) -> f64) -> f64 {

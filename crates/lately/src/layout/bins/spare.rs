@@ -89,9 +89,14 @@ impl<W: SpareWords> Spare<W> {
     /// Returns true if a filter can have written this word.
     pub(super) fn is_valid(&self, word: usize, now: &Generation) -> bool {
         let first = word as u64 * CELLS_PER_WORD;
-        let oldest = now.number().min(u64::from(self.generations) + SHIFTS_PER_ROUND + 1);
+        let oldest = now.number().min(self.oldest_kept().into());
         let age = |cell: u64| age_in(self.words.word(word), cell, now);
         (first..first + CELLS_PER_WORD).all(|cell| age(cell).is_none_or(|age| u64::from(age) <= oldest))
+    }
+
+    /// The greatest age of a cell that has not been visited since it left the window.
+    fn oldest_kept(&self) -> u32 {
+        self.generations + SHIFTS_PER_ROUND as u32 + 1
     }
 
     pub(super) fn cells(&self) -> u64 {
@@ -119,20 +124,22 @@ impl<W: SpareWordsMut> Spare<W> {
     pub(super) fn visit(&mut self, now: &Generation) {
         let per_shift = self.cells.div_ceil(SHIFTS_PER_ROUND);
         let first = (u128::from(now.number()) * u128::from(per_shift) % u128::from(self.cells)) as u64;
-        (first..first + per_shift).for_each(|cell| self.empty_if_old(cell % self.cells, now));
+        let oldest = self.generations;
+        (first..first + per_shift).for_each(|cell| self.empty_if_older(cell % self.cells, oldest, now));
     }
 
-    /// Empties all old cells.
+    /// Empties all cells that have left the window; or only those that their visits should have emptied: a
+    /// thread that was suspended while it wrote may have left one.
     #[cfg(feature = "std")]
-    pub(super) fn empty_old(&mut self, now: &Generation) {
-        (0..self.cells).for_each(|cell| self.empty_if_old(cell, now));
+    pub(super) fn empty_old(&mut self, now: &Generation, all: bool) {
+        let oldest = if all { self.generations } else { self.oldest_kept() };
+        (0..self.cells).for_each(|cell| self.empty_if_older(cell, oldest, now));
     }
 
-    fn empty_if_old(&mut self, cell: u64, now: &Generation) {
+    fn empty_if_older(&mut self, cell: u64, oldest: u32, now: &Generation) {
         let (index, mask, _) = place(cell);
-        let generations = self.generations;
-        let is_old = |word| age_in(word, cell, now).is_none_or(|age| age > generations);
-        self.words.update(index, |word| if is_old(word) { word & !mask } else { word });
+        let is_older = |word| age_in(word, cell, now).is_none_or(|age| age > oldest);
+        self.words.update(index, |word| if is_older(word) { word & !mask } else { word });
     }
 }
 
