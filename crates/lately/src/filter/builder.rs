@@ -75,8 +75,8 @@ impl Builder {
     ///
     /// `capacity` is the largest number of different items expected in one span and one generation more, which
     /// is a span divided by l. Within it, the rate holds for any arrivals: all at once, evenly, or again and
-    /// again. Beyond it, see [`overload`](Self::overload); a tenth more at least keeps twice the rate. See
-    /// [`Filter::advance_to`] for the clock.
+    /// again. With a tenth more, the rate is at most twice the promise; [`overload`](Self::overload) says what
+    /// happens beyond. See [`Filter::advance_to`] for the clock.
     ///
     /// That is true for [`Layout::Bins`](crate::Layout), which time windows are planned with. In the other
     /// layouts, none of the l generations of a span may receive more than capacity / l inserts.

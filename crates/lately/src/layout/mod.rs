@@ -40,6 +40,14 @@ pub(crate) struct Located<P = usize> {
     pub(crate) place: P,
 }
 
+/// The places to visit in a generation so that each of `places` is visited once in `shifts_per_round` shifts, in
+/// turn.
+fn due_for_visit(generation: u64, places: u64, shifts_per_round: u64) -> impl Iterator<Item = u64> {
+    let per_shift = places.div_ceil(shifts_per_round);
+    let first = (u128::from(generation) * u128::from(per_shift) % u128::from(places)) as u64;
+    (first..first + per_shift).map(move |place| place % places)
+}
+
 /// How an operation uses an item's memory, and so which of it is worth prefetching.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {

@@ -16,11 +16,10 @@ use core::hint::select_unpredictable;
 use core::ops::Range;
 
 use super::kernel::{BinKernel, HEADER, LINE_WORDS, Line};
+use crate::layout::claims::CLAIM;
 use crate::ring::Ring;
 use crate::shape::{BinShape, place_bits};
 
-/// Set while a thread writes to the line; only in shared filters.
-const CLAIM: u64 = 1 << 63;
 const STAMP_AT: u32 = 55;
 const SPILLS_AT: u32 = 53;
 const STAMP_MASK: u64 = 0xff;

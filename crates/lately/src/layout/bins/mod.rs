@@ -49,7 +49,7 @@ use libm::{log1p, pow};
 
 use super::instructions::Portable;
 use super::words::aligned::AlignedWords;
-use super::{Contents, Located, Query, Sample, Update, Use, pieces_with};
+use super::{Contents, Located, Query, Sample, Update, Use, due_for_visit, pieces_with};
 use crate::hash::{reduce, remix};
 use crate::ring::{Age, Ring};
 use crate::shape::BinShape;
@@ -82,10 +82,7 @@ fn locate(hash: u64, lines: usize) -> Located<Pair> {
 
 /// The lines to bring up to date after a shift; see the module's documentation.
 fn lines_to_visit(generation: u64, lines: usize) -> impl Iterator<Item = usize> {
-    let lines = lines as u64;
-    let per_shift = lines.div_ceil(SHIFTS_PER_ROUND);
-    let first = (u128::from(generation) * u128::from(per_shift) % u128::from(lines)) as u64;
-    (first..first + per_shift).map(move |line| (line % lines) as usize)
+    due_for_visit(generation, lines as u64, SHIFTS_PER_ROUND).map(|line| line as usize)
 }
 
 /// Bins whose lanes have `LANE` bits: 8 for fingerprints of less than 16 bits, else 16.

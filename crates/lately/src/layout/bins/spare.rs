@@ -6,6 +6,7 @@
 
 use super::line::Generation;
 use crate::hash::{reduce, remix};
+use crate::layout::due_for_visit;
 use crate::shape::BinShape;
 
 /// Cells are visited at least once in this many shifts, plus one, so that no cell is mistaken for a younger
@@ -122,10 +123,9 @@ impl<W: SpareWordsMut> Spare<W> {
 
     /// Empties old cells among those that are due in this generation.
     pub(super) fn visit(&mut self, now: &Generation) {
-        let per_shift = self.cells.div_ceil(SHIFTS_PER_ROUND);
-        let first = (u128::from(now.number()) * u128::from(per_shift) % u128::from(self.cells)) as u64;
-        let oldest = self.generations;
-        (first..first + per_shift).for_each(|cell| self.empty_if_older(cell % self.cells, oldest, now));
+        for cell in due_for_visit(now.number(), self.cells, SHIFTS_PER_ROUND) {
+            self.empty_if_older(cell, self.generations, now);
+        }
     }
 
     /// Empties all cells that have left the window; or only those that their visits should have emptied: a

@@ -1,10 +1,8 @@
 //! A row or a line that threads share: claiming it, and reading and writing it word by word.
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
+use super::CLAIM;
 use crate::sync::{AtomicU64, Ordering, fence, wait_for};
-
-/// The last bit of a row.
-pub(in crate::layout) const CLAIM: u64 = 1 << 63;
 
 pub(in crate::layout) type SharedRow<const WORDS: usize> = [AtomicU64; WORDS];
 

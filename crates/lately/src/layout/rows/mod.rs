@@ -38,7 +38,7 @@ use libm::log1p;
 
 use super::words::aligned::AlignedWords;
 use super::words::bits;
-use super::{Contents, Located, Query, Sample, Update, Use, pieces_with};
+use super::{Contents, Located, Query, Sample, Update, Use, due_for_visit, pieces_with};
 use crate::hash::reduce;
 use crate::model::run_probability;
 use crate::ring::{Age, Ring};
@@ -127,10 +127,7 @@ fn row_of(item: u64, rows: usize) -> usize {
 
 /// The rows to bring up to date after a shift; see the module's documentation.
 fn rows_to_visit(generation: u64, rows: usize) -> impl Iterator<Item = usize> {
-    let rows = rows as u64;
-    let per_shift = rows.div_ceil(SHIFTS_PER_ROUND);
-    let first = (u128::from(generation) * u128::from(per_shift) % u128::from(rows)) as u64;
-    (first..first + per_shift).map(move |row| (row % rows) as usize)
+    due_for_visit(generation, rows as u64, SHIFTS_PER_ROUND).map(|row| row as usize)
 }
 
 /// Brings a row up to date.
