@@ -42,7 +42,7 @@ enum Command {
         /// Print JSON
         #[arg(long)]
         json: bool,
-        /// Measure only contenders whose name contains NAME, and the reference
+        /// Measure only contenders whose name contains NAME, and the reference; or only "threads"
         #[arg(long, value_name = "NAME", default_value = "")]
         only: String,
     },

@@ -11,6 +11,7 @@ use alloc::vec;
 use core::ops::{Range, RangeInclusive};
 use core::time::Duration;
 
+use crate::error::JumpError;
 use crate::ring::{Age, Ring};
 use crate::window::{Overload, Window};
 
@@ -117,6 +118,14 @@ impl Ageing {
         self.inserts += 1;
     }
 
+    /// Counts inserts up to the end of the generation, at most `most`; returns how many.
+    #[inline]
+    pub(crate) fn count_inserts(&mut self, most: u64) -> u64 {
+        let inserts = self.full_at.saturating_sub(self.inserts).min(most);
+        self.inserts += inserts;
+        inserts
+    }
+
     /// The paper shifts lazily (section 4.1): at the first insert of a new generation, not at the last of the
     /// old one.
     pub(crate) fn on_full(&mut self) -> Full {
@@ -145,6 +154,14 @@ impl Ageing {
     /// The number of inserts for which the generations that share their room are made.
     fn shared_room(&self) -> u64 {
         self.items_per_generation.saturating_mul(self.sharing.into())
+    }
+
+    /// Fails if `now_ms` is more than `max_jump` ahead of the latest time of a time window.
+    pub(crate) fn check_jump(&self, now_ms: u64, max_jump: Duration) -> Result<(), JumpError> {
+        // A count window never has a latest time.
+        let Some(latest_ms) = self.latest_ms else { return Ok(()) };
+        let ahead = Duration::from_millis(now_ms.saturating_sub(latest_ms));
+        if ahead > max_jump { Err(JumpError { now_ms, latest_ms, ahead, max_jump }) } else { Ok(()) }
     }
 
     /// Moves the clock and returns the starts of the generations to enter, oldest first. Never returns more

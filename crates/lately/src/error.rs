@@ -1,6 +1,7 @@
 //! Errors that name the value, the limit and the remedy.
 
 use alloc::string::String;
+use core::time::Duration;
 
 use crate::limits::{MAX_PARTS, MAX_SEGMENTS, MAX_WINDOW, MIN_RATE};
 use crate::shape::{FINGERPRINT_BITS, Layout, MAX_BIN_GENERATIONS};
@@ -214,6 +215,25 @@ fn remedies(fitting_window: Option<&u64>, fitting_rate: Option<&f64>) -> String 
     let rate =
         fitting_rate.map(|rate| format!(", or for a rate of {:.3e}", rate * 1.001)).unwrap_or_default();
     window + &rate
+}
+
+/// The reason why a time was refused: it is too far ahead of the latest time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the time {now_ms} ms is {} ms ahead of the latest time, {latest_ms} ms, but at most {} ms are allowed: check the time, or allow a longer jump",
+    .ahead.as_millis(),
+    .max_jump.as_millis()
+)]
+#[non_exhaustive]
+pub struct JumpError {
+    /// The refused time.
+    pub now_ms: u64,
+    /// The latest time of the filter.
+    pub latest_ms: u64,
+    /// How far the refused time is ahead of it.
+    pub ahead: Duration,
+    /// The longest jump that the call allowed.
+    pub max_jump: Duration,
 }
 
 /// The reason why bytes or a file cannot be used as a snapshot, or a snapshot cannot be saved.

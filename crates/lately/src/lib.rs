@@ -212,7 +212,7 @@ mod sync;
 mod window;
 
 pub use ageing::AgeRange;
-pub use error::{ConfigError, SnapshotError};
+pub use error::{ConfigError, JumpError, SnapshotError};
 pub use filter::{
     AnyFilter, AsOf, Builder, Counters, FORMAT_VERSION, Filter, Statistics, Unseen, UnseenBy, UnseenExt,
 };

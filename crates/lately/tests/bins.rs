@@ -189,3 +189,132 @@ fn overloaded_filters_tell_the_future_and_can_be_shared() {
         }
     }
 }
+
+/// Counts the probes of items of the window, all of which must be found.
+struct Probes {
+    made: u64,
+    missed: u64,
+    hashes: Vec<u64>,
+    seen: Vec<bool>,
+}
+
+impl Probes {
+    fn new() -> Self {
+        Self { made: 0, missed: 0, hashes: Vec::new(), seen: Vec::new() }
+    }
+
+    /// Asks for these items, in batches.
+    fn ask(&mut self, items: std::ops::Range<u64>, contains_batch: impl Fn(&[u64], &mut [bool])) {
+        for first in items.clone().step_by(10_000) {
+            self.hashes.clear();
+            self.hashes.extend((first..items.end.min(first + 10_000)).map(hash_of));
+            self.seen.clear();
+            self.seen.resize(self.hashes.len(), false);
+            contains_batch(&self.hashes, &mut self.seen);
+            self.made += self.seen.len() as u64;
+            self.missed += self.seen.iter().filter(|seen| !**seen).count() as u64;
+        }
+    }
+}
+
+fn hash_of(number: u64) -> u64 {
+    Random(number).next()
+}
+
+fn insert_new(filter: &mut Filter, items: std::ops::Range<u64>) {
+    let hashes: Vec<u64> = items.map(hash_of).collect();
+    filter.check_and_insert_hash_batch(&hashes, &mut vec![false; hashes.len()]);
+}
+
+/// The probes of one filter in [`a_billion_probes_of_the_window_are_all_found`].
+const MOST_PROBES: u64 = 105_000_000;
+
+/// At every phase, through restarts, and with three times the capacity.
+#[test]
+#[ignore = "slow: ./test --full"]
+fn a_billion_probes_of_the_window_are_all_found() {
+    let mut made = 0;
+    for rate in [1e-2, 1e-3, 1e-4, 1e-6] {
+        let window = 40_000;
+        let mut filter =
+            Filter::builder().window(window).false_positive_rate(rate).layout(Layout::Bins).build().unwrap();
+        let (mut random, mut probes, mut next) = (Random(window), Probes::new(), 0);
+        while probes.made < MOST_PROBES {
+            let count = random.below(8_000);
+            insert_new(&mut filter, next..next + count);
+            next += count;
+            if random.below(10) == 0 {
+                filter = Filter::from_bytes(&filter.to_bytes()).unwrap();
+            }
+            probes.ask(next.saturating_sub(window)..next, |hashes, seen| {
+                filter.contains_hash_batch(hashes, seen);
+            });
+        }
+        assert_eq!(probes.missed, 0, "{rate:e}");
+        made += probes.made;
+        // About half of the capacity comes in a span, or three times the capacity.
+        for halves in [1, 6] {
+            let (mut filter, mut probes) = (time_window(window, rate), Probes::new());
+            let (mut now, mut next) = (0, 0);
+            // Each burst with its time; the oldest is dropped when it leaves the span.
+            let mut bursts = std::collections::VecDeque::new();
+            while probes.made < MOST_PROBES {
+                now += random.below(SPAN_MS / 10);
+                filter.advance_to(now);
+                let count = random.below(halves * window / 18);
+                bursts.push_back((now, next));
+                insert_new(&mut filter, next..next + count);
+                next += count;
+                if random.below(10) == 0 {
+                    filter = Filter::from_bytes(&filter.to_bytes()).unwrap();
+                }
+                while bursts[0].0 + SPAN_MS < now {
+                    bursts.pop_front();
+                }
+                probes.ask(bursts[0].1..next, |hashes, seen| filter.contains_hash_batch(hashes, seen));
+            }
+            assert_eq!(probes.missed, 0, "{rate:e}, {halves} halves");
+            assert_eq!(filter.counters().overloaded_generations > 0, halves == 6, "{rate:e}");
+            made += probes.made;
+        }
+    }
+    assert!(made > 1_000_000_000, "{made}");
+}
+
+/// Two threads insert at the same time, each in batches; then both ask for everything in the window.
+#[test]
+#[ignore = "slow: ./test --full"]
+fn threads_find_all_items_of_the_window() {
+    const WINDOW: u64 = 40_000;
+    const AT_ONCE: u64 = 1_000;
+    for rate in [1e-2, 1e-3, 1e-6] {
+        let filter = Filter::builder().window(WINDOW).false_positive_rate(rate).layout(Layout::Bins).build();
+        let shared = SharedFilter::try_from(filter.unwrap()).unwrap();
+        let barrier = std::sync::Barrier::new(2);
+        let work = |thread: u64| {
+            let mut probes = Probes::new();
+            for round in 0..1_300 {
+                let first = round * 2 * AT_ONCE;
+                let own: Vec<u64> = (first + thread..first + 2 * AT_ONCE).step_by(2).map(hash_of).collect();
+                if round % 2 == 0 {
+                    shared.check_and_insert_hash_batch(&own, &mut vec![false; own.len()]);
+                } else {
+                    own.iter().for_each(|hash| shared.insert_hash(*hash));
+                }
+                barrier.wait();
+                let next = first + 2 * AT_ONCE;
+                probes.ask(next.saturating_sub(WINDOW)..next, |hashes, seen| {
+                    shared.contains_hash_batch(hashes, seen);
+                });
+                barrier.wait();
+            }
+            assert_eq!(probes.missed, 0, "{rate:e}");
+            probes.made
+        };
+        let made: u64 = std::thread::scope(|scope| {
+            let threads = [0, 1].map(|thread| scope.spawn(move || work(thread)));
+            threads.map(|thread| thread.join().unwrap()).into_iter().sum()
+        });
+        assert!(made > 100_000_000, "{made}");
+    }
+}

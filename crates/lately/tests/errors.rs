@@ -121,6 +121,11 @@ fn too_little_memory_is_refused_with_remedies_that_work() {
         .false_positive_rate(fitting_rate.unwrap() * 1.001)
         .build()
         .expect("the third remedy works");
+    // Without a rate, any useful rate is enough.
+    let any_rate = Filter::builder().time_window(Duration::from_secs(60), 105_977).layout(Layout::Bins);
+    let error = refused(&any_rate.clone().max_memory(145_951), &["max_memory is 145951"]);
+    let ConfigError::MemoryTooSmall { needed_bytes, .. } = error else { panic!("{error}") };
+    any_rate.max_memory(needed_bytes).build().expect("the remedy works");
     refused(&Filter::builder().window(1_000).max_memory(10), &["bytes are needed", "10"]);
     refused(&Filter::builder().false_positive_rate(0.1).max_memory(3), &["bytes are needed", "3"]);
     refused(&promise().max_memory(0), &["max_memory is 0"]);

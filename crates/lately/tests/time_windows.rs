@@ -5,7 +5,7 @@ mod common;
 use std::time::Duration;
 
 use common::{LAYOUTS, Random, fill_to_worst_moment, item, shapes, with_shape};
-use lately::{Filter, Overload, Segment, Shape};
+use lately::{AnyFilter, Filter, Overload, Segment, Shape, SharedFilter};
 
 const START: u64 = 1_700_000_000_000;
 
@@ -71,6 +71,43 @@ fn an_earlier_time_is_counted_and_treated_as_the_latest_time() {
     steady.advance_to(START + 60);
     assert_eq!(filter.statistics().fill_by_age, steady.statistics().fill_by_age);
     assert_eq!(steady.statistics().backward_steps, 0);
+}
+
+/// The answers of one kind of filter to a clock with a limit.
+fn refuse_jumps<F: AnyFilter>(filter: &mut F, copy: impl Fn(&F) -> Filter) {
+    let hour = Duration::from_secs(3_600);
+    assert_eq!(filter.advance_at_most(START, Duration::ZERO), Ok(()), "an unset clock accepts every time");
+    filter.insert("a");
+    let before = copy(filter);
+    for ahead in [3_600_001, 4_000_000_000_000, u64::MAX - START] {
+        let refused = filter.advance_at_most(START + ahead, hour).unwrap_err();
+        assert_eq!((refused.now_ms, refused.latest_ms), (START + ahead, START));
+        assert_eq!((refused.ahead, refused.max_jump), (Duration::from_millis(ahead), hour));
+        let told = refused.to_string();
+        assert!(told.contains(&format!(" {ahead} ms ahead")) && told.contains("3600000 ms are"), "{told}");
+        assert!(copy(filter) == before, "a refused time changes nothing");
+    }
+    assert_eq!(filter.advance_at_most(START - 5, Duration::ZERO), Ok(()), "an earlier time is no jump");
+    assert_eq!(filter.counters().backward_steps, 1);
+    assert_eq!(filter.advance_at_most(START + 3_600_000, hour), Ok(()), "the limit is included");
+    assert_eq!(filter.latest_ms(), Some(START + 3_600_000));
+    assert!(filter.advance_at_most(u64::MAX, Duration::MAX).is_ok());
+}
+
+#[test]
+fn a_time_too_far_ahead_is_refused_and_changes_nothing() {
+    let build = |layout| {
+        let builder = Filter::builder().time_window(Duration::from_secs(60), 1_000).layout(layout);
+        builder.false_positive_rate(1e-3)
+    };
+    for layout in LAYOUTS {
+        refuse_jumps(&mut build(layout).build().unwrap(), Filter::clone);
+        refuse_jumps(&mut build(layout).build_shared().unwrap(), SharedFilter::to_filter);
+    }
+    // Count windows have no clock.
+    let mut count = Filter::new(100, 1e-3).unwrap();
+    assert_eq!(count.advance_at_most(u64::MAX, Duration::ZERO), Ok(()));
+    assert_eq!(count.advance_at_most(0, Duration::ZERO), Ok(()));
 }
 
 #[test]

@@ -30,11 +30,19 @@ struct Figure {
     memory_bytes: u64,
 }
 
+/// Measures only what threads do to each other.
+const THREADS: &str = "threads";
+
 /// Times the contenders whose name contains `only`, and the one that the table compares with.
 pub(crate) fn run(is_quick: bool, is_json: bool, only: &str) {
     let windows: &[u64] =
         if is_quick { &[1_000_000, 10_000_000] } else { &[1_000_000, 10_000_000, 50_000_000] };
     let rounds = if is_quick { 15 } else { 41 };
+    let threads = || windows.iter().flat_map(|&window| threads::measure(window, rounds)).collect::<Vec<_>>();
+    if only == THREADS {
+        println!("{:#}", json!({ "threads": threads() }));
+        return;
+    }
     let mut figures = Vec::new();
     for &window in windows {
         eprintln!("window {window}: filling and checking");
@@ -51,8 +59,7 @@ pub(crate) fn run(is_quick: bool, is_json: bool, only: &str) {
     let alone = only.is_empty().then(|| {
         eprintln!("bursts");
         let bursts = bursts::measure();
-        let threads: Vec<Value> =
-            windows.iter().flat_map(|&window| threads::measure(window, rounds)).collect();
+        let threads = threads();
         eprintln!("pauses");
         let pauses = pauses::measure(if is_quick { 1_000_000 } else { 10_000_000 });
         json!({ "bursts": bursts, "threads": threads, "pauses": pauses })

@@ -4,7 +4,7 @@
 //!
 //! Every item has a fingerprint, and the dictionary has the fingerprints of the window with the generation of
 //! their last insert. A fingerprint consists of a bin and a remainder. A bin has room for 32 remainders, in
-//! [order](super::sorted_bins). A fingerprint whose bin is full goes to the backyard, a cuckoo table with two
+//! [order](super::sorted_bins). A fingerprint whose bin is full goes to the backyard, a [cuckoo table](CuckooTable) with two
 //! places per fingerprint, where it is stored whole. As each fingerprint is stored exactly, a stranger is
 //! reported only if its fingerprint is that of an item.
 //!
@@ -15,7 +15,7 @@
 //! What we chose, because the paper only names the dictionary:
 //! - Remainders in order take the role of the sources' encoding of a bin as a set. A bin is searched, and its
 //!   remainders are moved, one by one; the sources do it at once, with tables.
-//! - The backyard displaces items at once, up to 500 times; the sources bound the worst case with a queue of
+//! - The backyard displaces items at once; the sources bound the worst case with a queue of
 //!   displacements. If no place is found, the last displaced item is lost, which is a false negative.
 //! - An item moves from the backyard to its bin, if that has room again, when the sweep visits it: once per
 //!   generation. A fingerprint is never in both.
@@ -25,26 +25,23 @@
 //! backyard that is at most 40% full with the expected overflow and six standard deviations more. Cuckoo
 //! tables with one slot per place work up to 50%.
 
-use super::pieces::{Generations, Marks, Packed, Random, Sweep, below, bits_for, fold, position};
+use super::cuckoo_table::CuckooTable;
+use super::pieces::{Generations, Marks, Sweep, below, bits_for, fold, position};
 use super::sorted_bins::{GROUP_BITS, SLOTS_PER_BIN, SortedBins};
 use super::{Budget, GENERATIONS, Rival};
 
 const BACKYARD_LOAD: f64 = 0.4;
-const MAX_DISPLACEMENTS: u32 = 500;
 /// In bits: at most two words for the bins' slots and two for the backyard.
 const ROUNDING: u64 = 4 * 64;
 
 pub(super) struct Backyard {
     bins: SortedBins,
-    /// A fingerprint, and in the bits below it the mark of its generation.
-    backyard: Packed,
+    backyard: CuckooTable<1>,
     remainder_bits: u32,
     marks: Marks,
     generations: Generations,
     sweep_bins: Sweep,
     sweep_backyard: Sweep,
-    random: Random,
-    lost: u64,
 }
 
 /// The sizes of a dictionary.
@@ -66,13 +63,13 @@ impl Sizes {
         self.bins << self.remainder_bits
     }
 
-    fn backyard_bits(self) -> u32 {
-        bits_for(self.fingerprints() - 1) + Marks::BITS
+    fn fingerprint_bits(self) -> u32 {
+        bits_for(self.fingerprints() - 1)
     }
 
     fn memory_bits(self) -> u64 {
         let bins = self.bins * SortedBins::bin_bits(self.remainder_bits - GROUP_BITS);
-        bins + self.backyard * u64::from(self.backyard_bits()) + ROUNDING
+        bins + self.backyard * u64::from(self.fingerprint_bits() + Marks::BITS) + ROUNDING
     }
 
     /// Returns the sizes with the most bins that fit, for remainders of this length.
@@ -111,14 +108,12 @@ impl Backyard {
         let sizes = choices.max_by_key(|sizes| sizes.fingerprints())?;
         Some(Self {
             bins: SortedBins::new(sizes.bins as usize, sizes.remainder_bits - GROUP_BITS),
-            backyard: Packed::new(sizes.backyard as usize, sizes.backyard_bits()),
+            backyard: CuckooTable::new(sizes.backyard as usize, sizes.fingerprint_bits(), 6),
             remainder_bits: sizes.remainder_bits,
             marks: Marks::default(),
             sweep_bins: Sweep::new(sizes.bins as usize, generations.per_generation()),
             sweep_backyard: Sweep::new(sizes.backyard as usize, generations.per_generation()),
             generations,
-            random: Random::new(6),
-            lost: 0,
         })
     }
 
@@ -139,21 +134,18 @@ impl Backyard {
 
     #[inline]
     fn places(&self, fingerprint: u64) -> [usize; 2] {
-        [0, 1].map(|i| position(fold(fingerprint), i, self.backyard.len()))
-    }
-
-    fn place_in_backyard(&self, fingerprint: u64) -> Option<usize> {
-        self.places(fingerprint).into_iter().find(|&place| {
-            let content = self.backyard.get(place);
-            content >> Marks::BITS == fingerprint && self.marks.is_live(content)
-        })
+        places(fingerprint, self.backyard.len())
     }
 
     fn add(&mut self, fingerprint: u64) {
         let (bin, remainder) = self.split(fingerprint);
-        let mark = self.marks.newest();
-        if !self.add_to_bin(bin, remainder, mark) {
-            self.add_to_backyard(fingerprint << Marks::BITS | mark);
+        if !self.add_to_bin(bin, remainder, self.marks.newest()) {
+            let len = self.backyard.len();
+            let other = |fingerprint, place| {
+                let [first, second] = places(fingerprint, len);
+                if place == first { second } else { first }
+            };
+            self.backyard.add(fingerprint, places(fingerprint, len), self.marks, other);
         }
     }
 
@@ -165,39 +157,24 @@ impl Backyard {
         }
     }
 
-    fn add_to_backyard(&mut self, content: u64) {
-        let mut content = content;
-        let mut place = self.places(content >> Marks::BITS)[self.random.below(2)];
-        for _ in 0..MAX_DISPLACEMENTS {
-            let places = self.places(content >> Marks::BITS);
-            if let Some(free) =
-                places.into_iter().find(|&place| !self.marks.is_live(self.backyard.get(place)))
-            {
-                self.backyard.set(free, content);
-                return;
-            }
-            let displaced = self.backyard.get(place);
-            self.backyard.set(place, content);
-            content = displaced;
-            // The other place of the displaced fingerprint.
-            let [first, second] = self.places(content >> Marks::BITS);
-            place = if place == first { second } else { first };
-        }
-        self.lost += 1;
-    }
-
     fn sweep(&mut self) {
         for bin in self.sweep_bins.advance_to_end() {
             self.bins.clean(bin, self.marks);
         }
         for place in self.sweep_backyard.advance_to_end() {
-            let content = self.backyard.get(place);
-            let (bin, remainder) = self.split(content >> Marks::BITS);
-            if !self.marks.is_live(content) || self.add_to_bin(bin, remainder, content & Marks::MASK) {
-                self.backyard.set(place, 0);
+            let (fingerprint, mark) = self.backyard.content(place);
+            let (bin, remainder) = self.split(fingerprint);
+            if !self.backyard.is_live(place, self.marks) || self.add_to_bin(bin, remainder, mark) {
+                self.backyard.clear(place);
             }
         }
     }
+}
+
+/// Returns the two places of a fingerprint in a backyard of `len` places.
+#[inline]
+fn places(fingerprint: u64, len: usize) -> [usize; 2] {
+    [0, 1].map(|i| position(fold(fingerprint), i, len))
 }
 
 impl Rival for Backyard {
@@ -210,11 +187,10 @@ impl Rival for Backyard {
         self.sweep();
         let fingerprint = self.fingerprint(hash);
         let (bin, remainder) = self.split(fingerprint);
-        let mark = self.marks.newest();
-        if let Some(place) = self.place_in_backyard(fingerprint) {
-            self.backyard.set(place, fingerprint << Marks::BITS | mark);
+        if let Some(place) = self.backyard.find(fingerprint, self.places(fingerprint), self.marks) {
+            self.backyard.renew(place, fingerprint, self.marks);
         } else if let Some(slot) = self.bins.find(bin, remainder) {
-            self.bins.set_mark(slot, mark);
+            self.bins.set_mark(slot, self.marks.newest());
         } else {
             self.add(fingerprint);
         }
@@ -224,7 +200,7 @@ impl Rival for Backyard {
         let fingerprint = self.fingerprint(hash);
         let (bin, remainder) = self.split(fingerprint);
         self.bins.find(bin, remainder).is_some_and(|slot| self.bins.is_live(slot, self.marks))
-            || self.place_in_backyard(fingerprint).is_some()
+            || self.backyard.find(fingerprint, self.places(fingerprint), self.marks).is_some()
     }
 
     fn memory_bits(&self) -> u64 {
@@ -237,23 +213,23 @@ impl Rival for Backyard {
             "J={GENERATIONS} remainders of {} bits, backyard of {:.1}%, {} lost",
             self.remainder_bits,
             100.0 * share,
-            self.lost
+            self.backyard.lost()
         )
     }
 
     fn own_window(&self) -> Option<u64> {
-        (self.lost == 0).then_some(self.generations.window())
+        (self.backyard.lost() == 0).then_some(self.generations.window())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rivals::hash_of;
     use crate::rivals::testing::{
         BUDGET, assert_forgets_after, assert_never_forgets_the_window, assert_never_reports_again_after,
         strangers_reported,
     };
+    use crate::rivals::{Random, hash_of};
 
     fn with(bits_per_item: u64) -> Backyard {
         let budget = Budget { memory_bits: bits_per_item * BUDGET.window, window: BUDGET.window };
@@ -265,7 +241,7 @@ mod tests {
         for bits_per_item in [10, 16, 64] {
             let mut dictionary = with(bits_per_item);
             assert_never_forgets_the_window(&mut dictionary);
-            assert_eq!(dictionary.lost, 0);
+            assert_eq!(dictionary.backyard.lost(), 0);
         }
     }
 
@@ -287,13 +263,13 @@ mod tests {
         // Up to the insert before a generation begins.
         (0..8 * window).for_each(|key| dictionary.insert(hash_of(key)));
         let Backyard { bins, backyard, marks, .. } = &dictionary;
-        let in_backyard = (0..backyard.len()).filter(|&i| marks.is_live(backyard.get(i))).count();
+        let in_backyard = (0..backyard.len()).filter(|&i| backyard.is_live(i, *marks)).count();
         let items = (bins.live(*marks) + in_backyard) as f64;
         // All of six generations, but for items with equal fingerprints.
         assert!((1.15..=1.2).contains(&(items / window as f64)), "{items}");
         let load = in_backyard as f64 / backyard.len() as f64;
         assert!((0.1..=BACKYARD_LOAD).contains(&load), "{load} of the backyard");
-        assert_eq!(dictionary.lost, 0);
+        assert_eq!(dictionary.backyard.lost(), 0);
     }
 
     #[test]

@@ -51,24 +51,10 @@ impl Counters for Nibbles {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rivals::testing::{
-        BUDGET, assert_counters_follow_the_window, assert_forgets_after, assert_never_forgets_the_window,
-        assert_often_inserted_items_leave_no_false_negative,
-    };
+    use crate::rivals::testing::assert_window_is_exact;
 
     #[test]
     fn the_window_is_exact() {
-        assert_never_forgets_the_window(&mut CountingQueue::new(BUDGET).expect("fits"));
-        assert_forgets_after(&mut CountingQueue::new(BUDGET).expect("fits"), BUDGET.window);
-    }
-
-    #[test]
-    fn items_that_leave_the_queue_leave_the_counters() {
-        assert_counters_follow_the_window::<Nibbles>();
-    }
-
-    #[test]
-    fn a_counter_at_its_limit_never_causes_a_false_negative() {
-        assert_often_inserted_items_leave_no_false_negative(&mut CountingQueue::new(BUDGET).expect("fits"));
+        assert_window_is_exact::<Nibbles>();
     }
 }

@@ -8,27 +8,22 @@
 //! age wraps.
 //!
 //! J generations are certain, so g = w / J, rounded up, and the slack is one generation. Ages take 3 bits:
-//! six live ages (J + 1), one that is being swept, and "empty". If no room is found after 500 displacements,
-//! the last displaced item is lost, which is a false negative; slots are planned for a load of at most 0.93,
-//! where this was never seen. Parameters: J = 5, the longest fingerprints that fit at that load, and then as
-//! many buckets as fit.
+//! six live ages (J + 1), one that is being swept, and "empty". An item that finds no room is lost, which is a
+//! false negative; slots are planned for a load of at most 0.93, where this was never seen. Parameters: J = 5,
+//! the longest fingerprints that fit at that load, and then as many buckets as fit.
 
-use super::pieces::{Generations, Marks, Packed, Random, Sweep, below, fold};
+use super::cuckoo_table::CuckooTable;
+use super::pieces::{Generations, Marks, Sweep, below, fold};
 use super::{Budget, GENERATIONS, Rival};
 
 const SLOTS_PER_BUCKET: usize = 4;
 const MAX_LOAD: f64 = 0.93;
-const MAX_DISPLACEMENTS: u32 = 500;
 
 pub(super) struct Cuckoo {
-    /// A fingerprint, and in the bits below it the mark of its generation.
-    slots: Packed,
-    buckets: usize,
+    table: CuckooTable<SLOTS_PER_BUCKET>,
     marks: Marks,
     generations: Generations,
     sweep: Sweep,
-    random: Random,
-    lost: u64,
 }
 
 impl Cuckoo {
@@ -42,66 +37,29 @@ impl Cuckoo {
             return None;
         }
         let buckets = (bits / (width * SLOTS_PER_BUCKET as u64)) as usize;
-        let slots = buckets * SLOTS_PER_BUCKET;
+        let table = CuckooTable::new(buckets, width as u32 - Marks::BITS, 5);
         Some(Self {
-            slots: Packed::new(slots, width as u32),
-            buckets,
             marks: Marks::default(),
-            sweep: Sweep::new(slots, generations.per_generation()),
+            sweep: Sweep::new(table.len(), generations.per_generation()),
             generations,
-            random: Random::new(5),
-            lost: 0,
+            table,
         })
     }
 
+    /// Returns the fingerprint and its two buckets.
     #[inline]
-    fn home(&self, hash: u64) -> (u64, usize) {
-        let fingerprint = hash & ((1 << (self.slots.width() - Marks::BITS)) - 1);
-        (fingerprint, below(hash, self.buckets))
+    fn places(&self, hash: u64) -> (u64, [usize; 2]) {
+        let fingerprint = hash & ((1 << self.table.fingerprint_bits()) - 1);
+        let first = below(hash, self.table.buckets());
+        (fingerprint, [first, other(fingerprint, first, self.table.buckets())])
     }
+}
 
-    /// Returns the other bucket of a fingerprint: the sum of the two depends only on the fingerprint.
-    #[inline]
-    fn other(&self, fingerprint: u64, bucket: usize) -> usize {
-        let sum = below(fold(fingerprint), self.buckets);
-        (if sum < bucket { sum + self.buckets } else { sum }) - bucket
-    }
-
-    #[inline]
-    fn slots_of(bucket: usize) -> std::ops::Range<usize> {
-        bucket * SLOTS_PER_BUCKET..(bucket + 1) * SLOTS_PER_BUCKET
-    }
-
-    fn slot_with(&self, bucket: usize, fingerprint: u64) -> Option<usize> {
-        Self::slots_of(bucket).find(|&slot| {
-            let content = self.slots.get(slot);
-            content >> Marks::BITS == fingerprint && self.marks.is_live(content)
-        })
-    }
-
-    fn free_slot(&self, bucket: usize) -> Option<usize> {
-        Self::slots_of(bucket).find(|&slot| !self.marks.is_live(self.slots.get(slot)))
-    }
-
-    fn place(&mut self, content: u64, buckets: [usize; 2]) {
-        if let Some(slot) = buckets.into_iter().find_map(|bucket| self.free_slot(bucket)) {
-            self.slots.set(slot, content);
-            return;
-        }
-        let (mut content, mut bucket) = (content, buckets[self.random.below(2)]);
-        for _ in 0..MAX_DISPLACEMENTS {
-            let victim = bucket * SLOTS_PER_BUCKET + self.random.below(SLOTS_PER_BUCKET);
-            let displaced = self.slots.get(victim);
-            self.slots.set(victim, content);
-            content = displaced;
-            bucket = self.other(content >> Marks::BITS, bucket);
-            if let Some(slot) = self.free_slot(bucket) {
-                self.slots.set(slot, content);
-                return;
-            }
-        }
-        self.lost += 1;
-    }
+/// Returns the other bucket of a fingerprint: the sum of the two depends only on the fingerprint.
+#[inline]
+fn other(fingerprint: u64, bucket: usize, buckets: usize) -> usize {
+    let sum = below(fold(fingerprint), buckets);
+    (if sum < bucket { sum + buckets } else { sum }) - bucket
 }
 
 impl Rival for Cuckoo {
@@ -111,36 +69,37 @@ impl Rival for Cuckoo {
             self.sweep.restart();
         }
         for slot in self.sweep.advance_to_end() {
-            if !self.marks.is_live(self.slots.get(slot)) {
-                self.slots.set(slot, 0);
+            if !self.table.is_live(slot, self.marks) {
+                self.table.clear(slot);
             }
         }
-        let (fingerprint, first) = self.home(hash);
-        let buckets = [first, self.other(fingerprint, first)];
-        let content = fingerprint << Marks::BITS | self.marks.newest();
-        match buckets.into_iter().find_map(|bucket| self.slot_with(bucket, fingerprint)) {
-            Some(slot) => self.slots.set(slot, content),
-            None => self.place(content, buckets),
+        let (fingerprint, places) = self.places(hash);
+        match self.table.find(fingerprint, places, self.marks) {
+            Some(slot) => self.table.renew(slot, fingerprint, self.marks),
+            None => {
+                let buckets = self.table.buckets();
+                let other = |fingerprint, bucket| other(fingerprint, bucket, buckets);
+                self.table.add(fingerprint, places, self.marks, other);
+            }
         }
     }
 
     fn contains(&self, hash: u64) -> bool {
-        let (fingerprint, first) = self.home(hash);
-        self.slot_with(first, fingerprint).is_some()
-            || self.slot_with(self.other(fingerprint, first), fingerprint).is_some()
+        let (fingerprint, places) = self.places(hash);
+        self.table.find(fingerprint, places, self.marks).is_some()
     }
 
     fn memory_bits(&self) -> u64 {
-        self.slots.memory_bits()
+        self.table.memory_bits()
     }
 
     fn parameters(&self) -> String {
-        let fingerprint_bits = self.slots.width() - Marks::BITS;
-        format!("J={GENERATIONS} fingerprints of {fingerprint_bits} bits, {} lost", self.lost)
+        let (bits, lost) = (self.table.fingerprint_bits(), self.table.lost());
+        format!("J={GENERATIONS} fingerprints of {bits} bits, {lost} lost")
     }
 
     fn own_window(&self) -> Option<u64> {
-        (self.lost == 0).then_some(self.generations.window())
+        (self.table.lost() == 0).then_some(self.generations.window())
     }
 }
 
@@ -163,14 +122,13 @@ mod tests {
         for bits_per_item in [12, 16, 64] {
             let mut cuckoo = with(bits_per_item);
             assert_never_forgets_the_window(&mut cuckoo);
-            assert_eq!(cuckoo.lost, 0);
+            assert_eq!(cuckoo.table.lost(), 0);
         }
     }
 
     fn load(cuckoo: &Cuckoo) -> f64 {
-        let live =
-            (0..cuckoo.slots.len()).filter(|&slot| cuckoo.marks.is_live(cuckoo.slots.get(slot))).count();
-        live as f64 / cuckoo.slots.len() as f64
+        let Cuckoo { table, marks, .. } = cuckoo;
+        (0..table.len()).filter(|&slot| table.is_live(slot, *marks)).count() as f64 / table.len() as f64
     }
 
     #[test]
@@ -181,7 +139,7 @@ mod tests {
         let mut cuckoo = Cuckoo::new(budget).expect("fits");
         (0..102 * BUDGET.window).for_each(|key| cuckoo.insert(hash_of(key)));
         assert!((0.925..=MAX_LOAD).contains(&load(&cuckoo)), "{}", load(&cuckoo));
-        assert_eq!(cuckoo.lost, 0);
+        assert_eq!(cuckoo.table.lost(), 0);
     }
 
     #[test]
@@ -211,7 +169,7 @@ mod tests {
     fn the_rate_is_that_of_eight_fingerprints() {
         let mut cuckoo = with(16);
         (0..6 * BUDGET.window).for_each(|key| cuckoo.insert(hash_of(key)));
-        let fingerprints = f64::from(1_u32 << (cuckoo.slots.width() - Marks::BITS));
+        let fingerprints = f64::from(1_u32 << cuckoo.table.fingerprint_bits());
         let expected = 8.0 * load(&cuckoo) / fingerprints;
         let rate = strangers_reported(&cuckoo, 200_000) as f64 / 2e5;
         assert!((rate / expected - 1.0).abs() < 0.1, "{rate}, expected {expected}");
@@ -221,10 +179,9 @@ mod tests {
     fn both_buckets_lead_to_each_other() {
         let cuckoo = with(32);
         for key in 0..10_000 {
-            let (fingerprint, first) = cuckoo.home(hash_of(key));
-            let second = cuckoo.other(fingerprint, first);
-            assert!(second < cuckoo.buckets);
-            assert_eq!(cuckoo.other(fingerprint, second), first);
+            let (fingerprint, [first, second]) = cuckoo.places(hash_of(key));
+            assert!(second < cuckoo.table.buckets());
+            assert_eq!(other(fingerprint, second, cuckoo.table.buckets()), first);
         }
     }
 }

@@ -54,25 +54,11 @@ impl Counters for Floats {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rivals::testing::{
-        BUDGET, assert_counters_follow_the_window, assert_forgets_after, assert_never_forgets_the_window,
-        assert_often_inserted_items_leave_no_false_negative,
-    };
+    use crate::rivals::testing::assert_window_is_exact;
 
     #[test]
     fn the_window_is_exact() {
-        assert_never_forgets_the_window(&mut FloatingCounter::new(BUDGET).expect("fits"));
-        assert_forgets_after(&mut FloatingCounter::new(BUDGET).expect("fits"), BUDGET.window);
-    }
-
-    #[test]
-    fn items_that_leave_the_queue_leave_the_counters() {
-        assert_counters_follow_the_window::<Floats>();
-    }
-
-    #[test]
-    fn items_that_come_often_leave_no_false_negative() {
-        assert_often_inserted_items_leave_no_false_negative(&mut FloatingCounter::new(BUDGET).expect("fits"));
+        assert_window_is_exact::<Floats>();
     }
 
     #[test]

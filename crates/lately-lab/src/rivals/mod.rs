@@ -18,6 +18,7 @@ mod counting_queue;
 mod counting_table;
 mod cuckoo;
 mod cuckoo_clock;
+mod cuckoo_table;
 mod decay_model;
 mod decaying;
 mod detached;

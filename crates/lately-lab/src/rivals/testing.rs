@@ -94,11 +94,21 @@ fn forgotten_by_window(rival: &mut dyn Rival, windows: u64) -> Vec<f64> {
     (0..windows).map(forgotten).collect()
 }
 
-/// Asserts that after ten windows of distinct items, only the items of the last have raised counters.
+/// Asserts that a filter with a queue forgets exactly what has left the window; that after ten windows of distinct
+/// items, only those of the last have raised counters; and that items that come often leave no false negative.
 #[track_caller]
-pub(super) fn assert_counters_follow_the_window<C: Counters>() {
-    let mut filter = Queued::<C>::new(BUDGET).expect("fits");
-    (0..10 * BUDGET.window).for_each(|key| filter.insert(hash_of(key)));
+pub(super) fn assert_window_is_exact<C: Counters>() {
+    let new = || Queued::<C>::new(BUDGET).expect("fits");
+    assert_never_forgets_the_window(&mut new());
+    assert_forgets_after(&mut new(), BUDGET.window);
+    let mut distinct = new();
+    (0..10 * BUDGET.window).for_each(|key| distinct.insert(hash_of(key)));
+    assert_counters_are_those_of_the_window(&distinct);
+    assert_often_inserted_items_leave_no_false_negative(&mut new());
+}
+
+#[track_caller]
+pub(super) fn assert_counters_are_those_of_the_window<C: Counters>(filter: &Queued<C>) {
     let (raised, expected) = filter.raised();
     assert!((raised / expected - 1.0).abs() < 0.03, "{raised}, expected {expected}");
 }

@@ -244,7 +244,7 @@ impl BaseFilter {
     ///
     /// >>> from lately import Filter
     /// >>> Filter(window=1_000_000, false_positive_rate=1e-4).plan().memory_bytes
-    /// 3204616
+    /// 3215368
     fn plan<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         report::plan(py, self.cached_plan(py))
     }

@@ -6,6 +6,7 @@ use core::time::Duration;
 use super::SharedFilter;
 use super::{Counters, Filter, Statistics};
 use crate::ageing::AgeRange;
+use crate::error::JumpError;
 use crate::hash::HashFunction;
 use crate::item::Item;
 use crate::plan::Plan;
@@ -75,6 +76,11 @@ pub trait AnyFilter: sealed::Sealed {
     fn age_of_hash(&self, hash: u64) -> Option<AgeRange>;
     /// See [`Filter::advance_to`].
     fn advance_to(&mut self, now_ms: u64);
+    /// See [`Filter::advance_at_most`].
+    ///
+    /// # Errors
+    /// If the time is too far ahead.
+    fn advance_at_most(&mut self, now_ms: u64, max_jump: Duration) -> Result<(), JumpError>;
     /// See [`Filter::latest_ms`].
     #[must_use]
     fn latest_ms(&self) -> Option<u64>;
@@ -216,6 +222,11 @@ macro_rules! any_filter {
             #[inline]
             fn advance_to(&mut self, now_ms: u64) {
                 <$filter>::advance_to(self, now_ms);
+            }
+
+            #[inline]
+            fn advance_at_most(&mut self, now_ms: u64, max_jump: Duration) -> Result<(), JumpError> {
+                <$filter>::advance_at_most(self, now_ms, max_jump)
             }
 
             #[inline]

@@ -3,10 +3,10 @@
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
 use super::Filter;
-use super::operation::{AHEAD, Access, Contains, Hashes, Many, One, Operation};
+use super::operation::{AHEAD, Access, Contains, GROUP, Hashes, Many, One, Operation};
 use crate::ageing::{Ageing, Full};
 use crate::layout::kernel::{Kernel, Work};
-use crate::layout::{Located, Memory, Query, Update, whichever};
+use crate::layout::{Located, Memory, Query, Update, Use, whichever};
 use crate::ring::Ring;
 
 /// A filter once its layout is known, so that loops are compiled for that layout.
@@ -79,6 +79,47 @@ impl<S: Update, K: Kernel> Access for OwnedAccess<'_, S, K> {
         }
         seen
     }
+
+    #[inline(always)]
+    fn insert_all(&mut self, items: &[Located<S::Place>]) {
+        let mut rest = items;
+        while !rest.is_empty() {
+            let (begun, others) = rest.split_at(self.begin(rest.len()));
+            let Self { kernel, filter } = self;
+            for item in begun {
+                filter.layout.insert(*kernel, *item, filter.ring);
+            }
+            rest = others;
+        }
+    }
+
+    #[inline(always)]
+    fn check_and_insert_all(&mut self, items: &[Located<S::Place>], seen: &mut [bool]) {
+        let mut done = 0;
+        while done < items.len() {
+            // Check before the shift that the first insert may cause.
+            let is_seen = self.filter.ageing.is_full() && self.contains(items[done]);
+            let begun = self.begin(items.len() - done);
+            let Self { kernel, filter } = self;
+            for (item, seen) in items[done..][..begun].iter().zip(&mut seen[done..][..begun]) {
+                *seen = filter.layout.check_and_insert(*kernel, *item, filter.ring);
+            }
+            seen[done] |= is_seen;
+            done += begun;
+        }
+    }
+}
+
+impl<S: Update, K: Kernel> OwnedAccess<'_, S, K> {
+    /// Begins up to `most` inserts, at least one, in the generation to which they belong; returns how many.
+    #[inline(always)]
+    fn begin(&mut self, most: usize) -> usize {
+        let filter = &mut self.filter;
+        if filter.ageing.is_full() {
+            filter.shift_if_due();
+        }
+        filter.ageing.count_inserts(most as u64) as usize
+    }
 }
 
 impl<O: Operation> Work for One<&mut Filter, O> {
@@ -98,7 +139,7 @@ impl<O: Operation> Work for One<&mut Filter, O> {
 /// Rows of one cache line, the fastest layout, have their own path: they take so few instructions that
 /// distinguishing layouts, or saving the registers that another layout needs, would cost them a tenth. This
 /// is the path of all layouts.
-struct InAnyLayout<O>(O);
+pub(super) struct InAnyLayout<O>(pub(super) O);
 
 impl<O: Operation> Work for InAnyLayout<One<&mut Filter, O>> {
     type Output = bool;
@@ -144,7 +185,7 @@ impl Work for InAnyLayout<One<&Filter, Contains>> {
 /// Calls work in a separate function. This function must have no target features: one with them would be
 /// inlined anyway.
 #[inline(never)]
-fn call_not_inlined<W: Work, K: Kernel>(kernel: K, work: W) -> W::Output {
+pub(in crate::filter) fn call_not_inlined<W: Work, K: Kernel>(kernel: K, work: W) -> W::Output {
     kernel.call(work)
 }
 
@@ -152,19 +193,19 @@ impl<O: Operation, H: Hashes> Work for Many<'_, &mut Filter, O, H> {
     type Output = ();
 
     #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // `seen` is empty if there are no answers
     fn call<K: Kernel>(self, kernel: K) {
-        let Self { filter: Filter { memory, ring, ageing, .. }, operation, hashes, seen } = self;
+        let Self { filter: Filter { memory, ring, ageing, .. }, operation, hashes, mut seen } = self;
         whichever!(Memory: memory, layout => {
             let filter = OwnedFilter { layout: layout.update(), ring, ageing };
             let mut access = OwnedAccess { kernel, filter };
-            let mut upcoming = Upcoming::new(kernel, hashes, &access.filter.layout, access.filter.ring, operation);
-            for i in 0..upcoming.len {
-                let item = upcoming.next(i, operation, kernel, &access.filter.layout, access.filter.ring);
-                let was_seen = operation.apply(&mut access, item);
-                if O::ANSWERS {
-                    seen[i] = was_seen;
-                }
+            let mut upcoming = Upcoming::new(hashes);
+            upcoming.look_up_first(kernel, &access.filter.layout, access.filter.ring, O::USES);
+            while upcoming.left > 0 {
+                let group = upcoming.group();
+                let answers = if O::ANSWERS { group.len() } else { 0 };
+                let answers = seen.split_off_mut(..answers).expect("an answer for each item");
+                operation.apply_all(&mut access, group, answers);
+                upcoming.look_up_next(kernel, &access.filter.layout, access.filter.ring, O::USES);
             }
         });
     }
@@ -175,59 +216,68 @@ impl<H: Hashes> Work for Many<'_, &Filter, Contains, H> {
 
     #[inline(always)]
     fn call<K: Kernel>(self, kernel: K) {
-        let Self { filter: Filter { memory, ring, .. }, hashes, seen, .. } = self;
+        let Self { filter: Filter { memory, ring, .. }, hashes, mut seen, .. } = self;
         whichever!(Memory: memory, layout => {
             let layout = layout.query();
-            let mut upcoming = Upcoming::new(kernel, hashes, &layout, ring, Contains);
-            for (i, seen) in seen.iter_mut().enumerate() {
-                let item = upcoming.next(i, Contains, kernel, &layout, ring);
-                *seen = layout.contains(kernel, item, ring);
+            let mut upcoming = Upcoming::new(hashes);
+            upcoming.look_up_first(kernel, &layout, ring, Contains::USES);
+            while upcoming.left > 0 {
+                let group = upcoming.group();
+                let answers = seen.split_off_mut(..group.len()).expect("an answer for each item");
+                for (item, seen) in group.iter().zip(answers) {
+                    *seen = layout.contains(kernel, *item, ring);
+                }
+                upcoming.look_up_next(kernel, &layout, ring, Contains::USES);
             }
         });
     }
 }
 
-/// The next items of a batch, whose memory is being prefetched.
+/// The next items of a batch, whose memory is being prefetched: a ring of groups.
 struct Upcoming<H, P> {
     hashes: H,
-    len: usize,
-    items: [Located<P>; AHEAD],
+    items: [[Located<P>; GROUP]; AHEAD / GROUP],
+    /// The group to apply next.
+    next: usize,
+    /// The items that have not been applied.
+    left: usize,
 }
 
 impl<H: Hashes, P: Copy + Default> Upcoming<H, P> {
     #[inline(always)]
-    fn new<O: Operation, K: Kernel>(
-        kernel: K,
-        hashes: H,
-        layout: &impl Query<Place = P>,
-        ring: &Ring,
-        _operation: O,
-    ) -> Self {
-        let mut upcoming = Self { len: hashes.len(), hashes, items: [Located::default(); AHEAD] };
-        for (item, hash) in upcoming.items.iter_mut().zip(&mut upcoming.hashes) {
-            *item = layout.locate(hash);
-            layout.prefetch(kernel, *item, ring, O::USES);
-        }
-        upcoming
+    fn new(hashes: H) -> Self {
+        Self { left: hashes.len(), hashes, items: Default::default(), next: 0 }
     }
 
-    /// Returns the i-th item, and prefetches the one [`AHEAD`] of it.
     #[inline(always)]
-    fn next<O: Operation, K: Kernel>(
+    fn look_up_first<K: Kernel>(
         &mut self,
-        i: usize,
-        _operation: O,
         kernel: K,
         layout: &impl Query<Place = P>,
         ring: &Ring,
-    ) -> Located<P> {
-        let place = &mut self.items[i % AHEAD];
-        let item = *place;
-        if let Some(hash) = self.hashes.next() {
-            *place = layout.locate(hash);
-            layout.prefetch(kernel, *place, ring, O::USES);
+        uses: Use,
+    ) {
+        for (item, hash) in self.items.as_flattened_mut().iter_mut().zip(&mut self.hashes) {
+            *item = layout.locate(hash);
+            layout.prefetch(kernel, *item, ring, uses);
         }
-        item
+    }
+
+    /// The items to apply next.
+    #[inline(always)]
+    fn group(&self) -> &[Located<P>] {
+        &self.items[self.next][..self.left.min(GROUP)]
+    }
+
+    /// Replaces the items that have just been applied by those that come [`AHEAD`] of them.
+    #[inline(always)]
+    fn look_up_next<K: Kernel>(&mut self, kernel: K, layout: &impl Query<Place = P>, ring: &Ring, uses: Use) {
+        for (item, hash) in self.items[self.next].iter_mut().zip(&mut self.hashes) {
+            *item = layout.locate(hash);
+            layout.prefetch(kernel, *item, ring, uses);
+        }
+        self.left = self.left.saturating_sub(GROUP);
+        self.next = (self.next + 1) % (AHEAD / GROUP);
     }
 }
 

@@ -4,6 +4,7 @@ use core::time::Duration;
 
 use super::Filter;
 use super::apply::OwnedFilter;
+use crate::error::JumpError;
 use crate::layout::{Memory, whichever};
 
 impl Filter {
@@ -38,6 +39,36 @@ impl Filter {
                 OwnedFilter { layout: layout.update(), ring, ageing }.start_generation(start_ms);
             });
         }
+    }
+
+    /// Does the same as [`advance_to`](Self::advance_to), but refuses a time that is more than `max_jump` ahead
+    /// of the latest time. One wrong time in the far future would otherwise empty the window, and then stop
+    /// its clock until the other times have caught up.
+    ///
+    /// While the clock is unset, there is nothing to compare with, and every time is accepted. Count windows
+    /// accept every time and ignore it.
+    ///
+    /// ```
+    /// use lately::Filter;
+    /// use std::time::Duration;
+    ///
+    /// let minute = Duration::from_secs(60);
+    /// let mut recent = Filter::builder().time_window(minute, 1000).false_positive_rate(1e-4).build()?;
+    /// recent.advance_to(1_700_000_000_000);
+    /// recent.insert("click");
+    /// let refused = recent.advance_at_most(4_200_000_000_000, 60 * minute).unwrap_err();
+    /// assert_eq!(refused.ahead, Duration::from_secs(2_500_000_000));
+    /// assert!(recent.contains("click") && recent.latest_ms() == Some(1_700_000_000_000));
+    /// assert!(recent.advance_at_most(1_700_000_030_000, 60 * minute).is_ok());
+    /// # Ok::<(), lately::ConfigError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the time is too far ahead. The filter has not changed then; the error says how far ahead it is.
+    pub fn advance_at_most(&mut self, now_ms: u64, max_jump: Duration) -> Result<(), JumpError> {
+        self.ageing.check_jump(now_ms, max_jump)?;
+        self.advance_to(now_ms);
+        Ok(())
     }
 
     /// Starts the next generation, as the next insert would, if the current one has more items than its

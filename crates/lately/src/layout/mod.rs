@@ -30,7 +30,6 @@ use words::aligned::AlignedWords;
 use crate::model::run_probability;
 use crate::ring::{Age, Ring};
 use crate::shape::{BinShape, RowShape, Segment, Shape};
-use runs::newest_run;
 
 /// An item's hash, and its place in a layout, for layouts in which it has one: worth keeping between a
 /// prefetch and its use.
@@ -107,6 +106,8 @@ pub(crate) trait Update: Query {
 pub(crate) trait SharedUpdate {
     /// The part of an item's positions that is worth computing only once.
     type Place: Copy;
+    /// Whether an insert claims the memory that it writes to before it reads the generation.
+    const CLAIMS: bool;
     fn locate(&self, hash: u64) -> Located<Self::Place>;
     /// See [`Query::prefetch`].
     fn prefetch<K: Kernel>(&self, kernel: K, item: Located<Self::Place>, ring: &Ring, uses: Use);
@@ -135,13 +136,8 @@ pub(crate) trait SharedUpdate {
             *seen = self.check_and_insert(kernel, *item, view);
         }
     }
-    /// Returns true if the segment of this age matches, while no shift can happen.
-    fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool;
-    /// See [`Contents::newest_run`].
-    fn newest_run(&self, item: u64, ring: &Ring, shifts: u32) -> Option<(Age, Age)> {
-        let matches = |age| self.matches(item, ring, age);
-        newest_run(ring, |age| Ring::age_before(age, shifts).is_some_and(matches))
-    }
+    /// See [`Contents::newest_run`]. No shift can happen during the call.
+    fn newest_run(&self, item: u64, ring: &Ring, shifts: u32) -> Option<(Age, Age)>;
     /// Empties the newest segment of `next`, the ring of the next generation, before that generation is
     /// published.
     fn empty_newest(&self, next: &Ring);
@@ -154,14 +150,9 @@ pub(crate) trait SharedUpdate {
 /// What is in a layout, for ages, statistics and snapshots; none of it is performance-critical. `item` is an
 /// item's hash.
 pub(crate) trait Contents {
-    /// Returns true if the segment of this age matches.
-    fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool;
     /// Returns the newest and the oldest age that the last insert of an item may have after `shifts` more
     /// shifts, or `None` if the item will not be reported.
-    fn newest_run(&self, item: u64, ring: &Ring, shifts: u32) -> Option<(Age, Age)> {
-        let matches = |age| self.matches(item, ring, age);
-        newest_run(ring, |age| Ring::age_before(age, shifts).is_some_and(matches))
-    }
+    fn newest_run(&self, item: u64, ring: &Ring, shifts: u32) -> Option<(Age, Age)>;
     /// Called after the ring and the words have been set to those of a snapshot, or of a new filter.
     fn ring_was_set(&mut self, _ring: &Ring) {}
     /// Share of set bits in the segment of this age.
@@ -216,8 +207,9 @@ pub(crate) enum Memory {
     Blocks(Blocks),
     Rows64(Rows<8>),
     Rows128(Rows<16>),
-    Bins8(Bins<8>),
-    Bins16(Bins<16>),
+    Bins8(Bins<8, true>),
+    Bins16(Bins<16, false>),
+    LongBins(Bins<16, true>),
 }
 
 /// Evaluates the same expression for the actual layout, compiled for each.
@@ -230,6 +222,7 @@ macro_rules! whichever {
             $memory::Rows128($layout) => $body,
             $memory::Bins8($layout) => $body,
             $memory::Bins16($layout) => $body,
+            $memory::LongBins($layout) => $body,
         }
     };
 }
@@ -273,7 +266,8 @@ impl Memory {
                 let bin = BinShape::new(fingerprint_bits, shape.window_generations)?;
                 match fingerprint_bits {
                     ..16 => Self::Bins8(Bins::new(bin, cells, words, ring)),
-                    _ => Self::Bins16(Bins::new(bin, cells, words, ring)),
+                    16 => Self::Bins16(Bins::new(bin, cells, words, ring)),
+                    _ => Self::LongBins(Bins::new(bin, cells, words, ring)),
                 }
             }
         })

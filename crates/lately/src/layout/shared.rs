@@ -5,11 +5,12 @@
 //! have left the window), publishes the new generation, and lets the next generation begin only after g more
 //! inserts have begun. Meanwhile the other threads go on, in the old generation or in the new one.
 //!
-//! An insert first counts itself, then reads the generation, then writes. So it ends up in a generation that
-//! had not ended when the insert began, and stays for l more generations. In each of these at least g other
-//! inserts begin, so l * g inserts begin after it before any of its bits is cleared. How long the writing
-//! takes does not matter. If it takes longer than those l generations, its bits land in recycled segments,
-//! where they can only make a false match more likely.
+//! An insert is counted first, then reads the generation, then writes. A shift publishes the generation, then
+//! adds up the counts of all threads: if it does not see that of an insert, that insert sees the new
+//! generation. So an insert ends up in a generation that had not ended when it began, and stays for l more
+//! generations. In each of these at least g other inserts begin, so l * g inserts begin after it before any of
+//! its bits is cleared. How long the writing takes does not matter. If it takes longer than those l
+//! generations, its bits land in recycled segments, where they can only make a false match more likely.
 //!
 //! A query finds an item whose insert has returned, whatever shifts happen meanwhile, as long as that insert
 //! is in the window: its bits keep their places, and the ages at which the query looks for them are no older
@@ -34,8 +35,9 @@ pub(crate) enum SharedMemory {
     Blocks(Blocks<AtomicWords>),
     Rows64(SharedRows<8>),
     Rows128(SharedRows<16>),
-    Bins8(SharedBins<8>),
-    Bins16(SharedBins<16>),
+    Bins8(SharedBins<8, true>),
+    Bins16(SharedBins<16, false>),
+    LongBins(SharedBins<16, true>),
 }
 
 impl SharedMemory {
@@ -49,6 +51,7 @@ impl SharedMemory {
             Memory::Rows128(rows) => Self::Rows128(SharedRows::new(rows.shape(), words, ring)),
             Memory::Bins8(bins) => Self::Bins8(SharedBins::new(bins, words)),
             Memory::Bins16(bins) => Self::Bins16(SharedBins::new(bins, words)),
+            Memory::LongBins(bins) => Self::LongBins(SharedBins::new(bins, words)),
         })
     }
 }
@@ -69,5 +72,6 @@ pub(crate) fn forget_what_moved(memory: &mut Memory, before: u64, now: &Ring) {
         Memory::Rows128(rows) => rows.catch_up(recycled, now),
         Memory::Bins8(bins) => bins.catch_up(recycled, now),
         Memory::Bins16(bins) => bins.catch_up(recycled, now),
+        Memory::LongBins(bins) => bins.catch_up(recycled, now),
     }
 }

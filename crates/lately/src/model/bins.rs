@@ -72,10 +72,11 @@ impl BinModel {
     /// Probability that an item which was never inserted is reported, if the window and the newest generation
     /// together have `load` items per line.
     pub(crate) fn rate(&self, load: f64) -> f64 {
-        if load <= 0.0 {
-            return 0.0;
-        }
-        let spilled = load * self.spill_share(load);
+        if load <= 0.0 { 0.0 } else { self.rate_with(load, load * self.spill_share(load)) }
+    }
+
+    /// The same, if `spilled` of the items per line are in the spare.
+    fn rate_with(&self, load: f64, spilled: f64) -> f64 {
         let chance = pow(0.5, f64::from(self.shape.fingerprint_bits));
         let by_fingerprints = -expm1(2.0 * (load - spilled) * log1p(-chance));
         (by_fingerprints + self.rate_by_spare(spilled)).min(1.0)
@@ -104,6 +105,12 @@ impl BinModel {
     pub(crate) fn accesses(&self, load: f64) -> f64 {
         2.0 + marked(load * self.spill_share(load))
     }
+
+    /// Returns true if a query reads at most so many lines and the rate is at most this one.
+    pub(crate) fn keeps(&self, load: f64, accesses: f64, rate: f64) -> bool {
+        let spilled = load * self.spill_share(load);
+        2.0 + marked(spilled) <= accesses && self.rate_with(load, spilled) <= rate
+    }
 }
 
 /// The share of even lines with a spill mark, if so many items per line are in the spare. A spill marks one of
@@ -116,34 +123,42 @@ fn marked(spilled: f64) -> f64 {
 fn spill_share(entries: u32, load: f64) -> f64 {
     /// ln x(E) of shares far below anything that matters.
     const NEGLIGIBLE: f64 = -80.0;
-    const CLOSE: f64 = 1e-6;
+    const GUESS: f64 = -1.0;
+    const CLOSE: f64 = 1e-12;
+    const ROUNDS: usize = 40;
     // Given x(E), the equations give x(E-1) and so on down to x(0), which grows with x(E) and should be 1.
+    // Returns ln x(0), and its slope in ln x(E).
     let ln_x_0 = |ln_x_e: f64| {
         let (mut above, mut x) = (0.0, exp(ln_x_e));
+        let (mut slope_above, mut slope) = (0.0, x);
         for i in (1..=entries).rev() {
-            (above, x) = (x, sqrt(x * x + f64::from(i) * (x - above) / load));
+            let share = f64::from(i) / load;
+            let below = sqrt(x * x + share * (x - above));
+            let slope_below = (x * slope + 0.5 * share * (slope - slope_above)) / below;
+            (above, x) = (x, below);
+            (slope_above, slope) = (slope, slope_below);
         }
-        log(x)
+        (log(x), slope / x)
     };
-    let (mut low, mut high) = (NEGLIGIBLE, 0.0);
-    let (mut low_value, mut high_value) = (ln_x_0(low), ln_x_0(high));
-    if low_value >= 0.0 {
-        return exp(2.0 * low);
-    }
-    // Interpolates, and halves the weight of an end that does not move (the Illinois rule).
-    while high - low > CLOSE && high_value > 0.0 {
-        let middle = low + (high - low) * (low_value / (low_value - high_value)).clamp(1e-3, 1.0 - 1e-3);
-        let value = ln_x_0(middle);
-        if value.abs() < CLOSE * 1e-3 {
-            return exp(2.0 * middle);
+    // Newton's method, between ends that close in.
+    let (mut low, mut high, mut next) = (f64::NEG_INFINITY, 0.0, GUESS);
+    for _ in 0..ROUNDS {
+        let (value, slope) = ln_x_0(next);
+        if value.abs() < CLOSE {
+            break;
         }
         if value > 0.0 {
-            (high, high_value, low_value) = (middle, value, low_value / 2.0);
+            if next <= NEGLIGIBLE {
+                break;
+            }
+            high = next;
         } else {
-            (low, low_value, high_value) = (middle, value, high_value / 2.0);
+            low = next;
         }
+        let newton = (next - value / slope).max(NEGLIGIBLE);
+        next = if newton > low && newton < high { newton } else { f64::midpoint(low.max(NEGLIGIBLE), high) };
     }
-    exp(2.0 * high)
+    exp(2.0 * next)
 }
 
 #[cfg(test)]

@@ -103,6 +103,16 @@ pub(super) struct Drawn {
 }
 
 impl Drawn {
+    /// The distributions for 0 to `count` - 1 items.
+    pub(super) fn laws(&self, count: usize) -> Vec<Vec<f64>> {
+        let next = |law: &Vec<f64>| {
+            let mut law = law.clone();
+            self.draw_one_more(&mut law);
+            Some(law)
+        };
+        core::iter::successors(Some(vec![1.0]), next).take(count).collect()
+    }
+
     /// Turns the distribution for some number of items, P(X = 0), P(X = 1), ..., into that for one more item,
     /// which belongs to the generation or does not.
     pub(super) fn draw_one_more(&self, law: &mut Vec<f64>) {

@@ -17,6 +17,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::array;
 
 use super::cell_load::{CellLoad, Drawn};
 use super::segment::power;
@@ -113,12 +114,20 @@ impl RowRuns {
             let others = f64::from(k - 1 - step);
             let left = law(others + self.phase);
             let left_after = law(others).len();
-            steady.drop_generation(Drawn { own: 1.0, others, item }, left_after);
+            let laws = Drawn { own: 1.0, others, item }.laws(steady.lefts().max(left.len()));
+            steady.drop_generation(&laws, left_after);
             if k - step <= l {
                 let mut joining = young.with_left(&beside(&left, &[1.0]));
-                joining.drop_generation(Drawn { own: self.phase, others, item }, left_after);
+                if self.phase >= 1.0 {
+                    joining.drop_generation(&laws, left_after);
+                } else {
+                    let laws = Drawn { own: self.phase, others, item }.laws(joining.lefts());
+                    joining.drop_generation(&laws, left_after);
+                }
                 steady.add(&joining);
             }
+            // Later runs join with smaller L.
+            young.keep_lefts(if step + 1 < k { law(others - 1.0 + self.phase).len() } else { 0 });
             let reach = generations(step + 1).len();
             for paths in [&mut steady, &mut young, &mut youngest] {
                 self.gain_generation(paths, &one, reach);
@@ -146,7 +155,7 @@ impl RowRuns {
                 let own = weight_of(dropped);
                 others = (others - own).max(0.0);
                 let dropped = Drawn { own, others, item: 1.0 / self.items_per_generation };
-                paths.drop_generation(dropped, law(others).len());
+                paths.drop_generation(&dropped.laws(paths.lefts()), law(others).len());
             }
             right += 1.0;
             self.gain_generation(&mut paths, &one, law(right).len());
@@ -174,22 +183,38 @@ impl RowRuns {
     /// R gains the items of one generation, and the next segment matches. Values of R from `reach` on are
     /// negligible.
     fn gain_generation(&self, paths: &mut Paths, gained: &[f64], reach: usize) {
-        let lefts = paths.table.len() / paths.width;
+        let lefts = paths.lefts();
         let matches: Vec<f64> = (0..lefts + reach).map(|items| self.match_probability(items)).collect();
-        let mut before = vec![0.0; reach];
+        let reached = paths.reach.min(reach);
+        // Zeros on both sides, so that all sums of a block have equally many terms.
+        let mut before = vec![0.0; reached + 2 * (BLOCK - 1)];
         for (l, of_left) in paths.table.chunks_exact_mut(paths.width).enumerate() {
             let of_left = &mut of_left[..reach];
-            before.copy_from_slice(of_left);
+            before[BLOCK - 1..][..reached].copy_from_slice(&of_left[..reached]);
             of_left.fill(0.0);
-            // For each number gained, process all of R at once: the same sums as in a loop over R, but
-            // vectorised.
-            for (gain, probability) in gained.iter().enumerate().take(reach) {
-                let from = &before[..paths.reach.min(reach)];
-                of_left[gain..].iter_mut().zip(from).for_each(|(after, path)| *after += probability * path);
+            for (block, gained) in gained[..gained.len().min(reach)].chunks(BLOCK).enumerate() {
+                let after = &mut of_left[block * BLOCK..];
+                let len = after.len().min(reached + BLOCK - 1);
+                let mut weights = [0.0; BLOCK];
+                weights[..gained.len()].copy_from_slice(gained);
+                let shifted = array::from_fn(|gain| &before[BLOCK - 1 - gain..][..len]);
+                add_weighted(&mut after[..len], shifted, weights);
             }
             of_left.iter_mut().zip(&matches[l..]).for_each(|(path, matches)| *path *= matches);
         }
         paths.reach = reach;
+    }
+}
+
+/// The number of weighted rows that are added in one pass. The sums are those of one row after the other.
+const BLOCK: usize = 4;
+
+/// Adds rows, each multiplied by its weight, to another row.
+fn add_weighted(row: &mut [f64], others: [&[f64]; BLOCK], weights: [f64; BLOCK]) {
+    let [a, b, c, d] = others.map(|other| &other[..row.len()]);
+    let [of_a, of_b, of_c, of_d] = weights;
+    for (i, sum) in row.iter_mut().enumerate() {
+        *sum = *sum + of_a * a[i] + of_b * b[i] + of_c * c[i] + of_d * d[i];
     }
 }
 
@@ -218,20 +243,36 @@ impl Paths {
         self.table.iter_mut().zip(&others.table).for_each(|(path, other)| *path += other);
     }
 
-    /// L loses the items of the dropped generation. After that, values of L from `left` on are negligible.
-    fn drop_generation(&mut self, dropped: Drawn, left: usize) {
-        let mut law = vec![1.0];
-        for l in 0..self.table.len() / self.width {
-            // The paths of smaller L have been processed already; they gain the paths that move here.
-            let (smaller, of_left) = self.table.split_at_mut(l * self.width);
-            let of_left = &mut of_left[..self.reach];
-            for (after, probability) in smaller.chunks_exact_mut(self.width).rev().zip(&law[1..]) {
-                after.iter_mut().zip(&*of_left).for_each(|(after, path)| *after += probability * path);
-            }
-            of_left.iter_mut().for_each(|path| *path *= law[0]);
-            dropped.draw_one_more(&mut law);
-        }
+    /// The number of values of L.
+    fn lefts(&self) -> usize {
+        self.table.len() / self.width
+    }
+
+    /// Forgets the paths with other L than the first ones.
+    fn keep_lefts(&mut self, left: usize) {
         self.table.truncate(left * self.width);
+    }
+
+    /// L loses the items of the dropped generation, whose number has the law `laws[l]` if L is l. After that, values
+    /// of L from `left` on are negligible.
+    fn drop_generation(&mut self, laws: &[Vec<f64>], left: usize) {
+        let lefts = self.lefts();
+        for l in 0..left.min(lefts) {
+            // Rows of larger L are still those from before.
+            let (of_left, larger) = self.table[l * self.width..].split_at_mut(self.width);
+            let of_left = &mut of_left[..self.reach];
+            of_left.iter_mut().for_each(|path| *path *= laws[l][0]);
+            let row = |dropped: usize| &larger[(dropped - 1) * self.width..][..self.reach];
+            let mut dropped = 1;
+            while dropped < lefts - l {
+                let block = array::from_fn(|i| (dropped + i).min(lefts - l - 1));
+                let weight =
+                    |i: usize| if dropped + i < lefts - l { laws[l + block[i]][block[i]] } else { 0.0 };
+                add_weighted(of_left, block.map(row), array::from_fn(weight));
+                dropped += BLOCK;
+            }
+        }
+        self.keep_lefts(left);
     }
 }
 

@@ -21,7 +21,7 @@ const OVERLOAD: f64 = 1.1;
 const RATE_UNDER_OVERLOAD: f64 = 2.0;
 /// The expected cache lines of a query. The spare saves memory, but looking there takes longer than everything
 /// else together, so few queries may have to.
-const MOST_ACCESSES: f64 = 2.05;
+const MOST_ACCESSES: f64 = 2.035;
 
 /// The least memory for the rate, if any shape keeps the slack.
 pub(super) fn least_memory(wanted: &Wanted) -> Option<Dimensions> {
@@ -103,8 +103,7 @@ fn most_load(wanted: &Wanted, bin: &BinShape) -> f64 {
 fn sized(wanted: &Wanted, shape: Shape) -> Option<Dimensions> {
     let by_chance = wanted.rate_by_chance(&shape)?;
     let keeps = |model: &BinModel, load: f64| {
-        model.accesses(load) <= MOST_ACCESSES
-            && model.rate(load) <= by_chance
+        model.keeps(load, MOST_ACCESSES, by_chance)
             && (!matches!(wanted.window, Window::Time { .. })
                 || model.rate(load * OVERLOAD) <= by_chance * RATE_UNDER_OVERLOAD)
     };

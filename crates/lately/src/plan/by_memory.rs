@@ -18,11 +18,23 @@ use crate::window::Window;
 /// A rate above this is useless as a promise.
 const USELESS_RATE: f64 = 0.5;
 
-/// A share of the memory that may stay unused, because more cells fill it afterwards. Four times this difference of the
-/// logarithm of rates does not matter either.
-const CLOSE: f64 = 4e-3;
-/// The same for numbers in a message.
-const ROUGHLY: f64 = 2e-2;
+/// How close a search comes to the least rate.
+#[derive(Clone, Copy)]
+struct Precision {
+    /// A share of the memory that may stay unused, because more cells fill it afterwards. Four times this difference
+    /// of the logarithm of rates does not matter either.
+    close: f64,
+    /// Rates to try, more only until one fits.
+    rounds: usize,
+}
+
+/// For a plan.
+const CLOSE: Precision = Precision { close: 4e-3, rounds: MOST_ROUNDS };
+/// To choose a group of shapes.
+const ROUGHLY: Precision = Precision { close: 2e-2, rounds: MOST_ROUNDS };
+/// For a number in a message.
+const FOR_MESSAGES: Precision = Precision { close: 2e-2, rounds: 4 };
+const MOST_ROUNDS: usize = 10;
 
 impl Search<'_> {
     /// The candidates with the least rate that fits into the memory: first the one to build, then, if all are
@@ -37,8 +49,8 @@ impl Search<'_> {
         };
         let best_of = |group: Group| -> Result<Dimensions, ConfigError> {
             let alone = Self { groups: vec![group], ..winner.clone() };
-            let rate = alone.least_rate_of_groups(window, max_memory, CLOSE)?;
-            Ok(filled(alone.smallest(window, rate)?, rate))
+            let (best, rate) = alone.least_rate_of_groups(window, max_memory, CLOSE)?;
+            Ok(filled(best, rate))
         };
         let chosen = if self.prefer == Prefer::Speed {
             let smallest = Self { prefer: Prefer::Memory, ..winner.clone() };
@@ -46,8 +58,8 @@ impl Search<'_> {
             let rate = rate.map_or(USELESS_RATE, |(_, rate)| rate);
             best_of(Group::with(&winner.least_memory(window, rate, Some(max_memory))?[0]))?
         } else {
-            let (fitting, rate) = winner.least_rate(window, max_memory, CLOSE)?;
-            filled(fitting.smallest(window, rate)?, rate)
+            let (best, rate) = winner.least_rate(window, max_memory, CLOSE)?;
+            filled(best, rate)
         };
         let mut found = vec![chosen];
         if self.breadth == Breadth::All {
@@ -60,16 +72,21 @@ impl Search<'_> {
         Ok(found)
     }
 
-    /// The least rate for which the plan to build fits, and the search that finds this plan. If the layouts that
-    /// are searched first do not fit with any useful rate, the others are searched.
-    fn least_rate(&self, window: Window, max_memory: u64, close: f64) -> Result<(Self, f64), ConfigError> {
+    /// The least rate for which the plan to build fits, and this plan. If the layouts that are searched first do not
+    /// fit with any useful rate, the others are searched.
+    fn least_rate(
+        &self,
+        window: Window,
+        max_memory: u64,
+        precision: Precision,
+    ) -> Result<(Dimensions, f64), ConfigError> {
         // Otherwise all layouts are in the race from the beginning.
         let has_favourites = self.prefer == Prefer::Balanced || matches!(window, Window::Time { .. });
         let mut search = self.clone();
         loop {
             let first = search.groups[0].layout();
-            match search.least_rate_of_groups(window, max_memory, close) {
-                Ok(rate) => return Ok((search, rate)),
+            match search.least_rate_of_groups(window, max_memory, precision) {
+                Ok(found) => return Ok(found),
                 Err(error)
                     if !has_favourites || search.groups.iter().all(|group| group.layout() == first) =>
                 {
@@ -81,24 +98,31 @@ impl Search<'_> {
     }
 
     /// The least rate for which the plan to build fits. Memory is nearly linear in the logarithm of the rate.
-    fn least_rate_of_groups(&self, window: Window, max_memory: u64, close: f64) -> Result<f64, ConfigError> {
-        const ROUNDS: usize = 10;
+    fn least_rate_of_groups(
+        &self,
+        window: Window,
+        max_memory: u64,
+        precision: Precision,
+    ) -> Result<(Dimensions, f64), ConfigError> {
         /// Many plans need about 2 bits per item for each factor of e in the rate, and for so many factors more.
         const MORE: f64 = 4.0;
         const BEYOND: f64 = 1.03;
+        let Precision { close, rounds } = precision;
         // The share of the memory that is missing, or unused if negative.
-        let missing = |rate: f64| -> Result<f64, ConfigError> {
-            Ok(self.smallest(window, rate)?.memory_bytes as f64 / max_memory as f64 - 1.0)
-        };
+        let missing = |found: &Dimensions| found.memory_bytes as f64 / max_memory as f64 - 1.0;
         let least = least_useful_rate(window);
         let (mut low, mut high) = (log(least), log(USELESS_RATE));
         let (mut low_missing, mut high_missing) = (f64::NAN, f64::NAN);
         let mut next = (MORE - max_memory as f64 * 4.0 / window.items() as f64).clamp(low, high);
         let mut before = 0.0;
-        for _ in 0..ROUNDS {
+        let mut fitting = None;
+        for round in 0..MOST_ROUNDS {
+            if round >= rounds && fitting.is_some() {
+                break;
+            }
             // A rate that is out of reach needs infinite memory.
-            let found = missing(exp(next));
-            let next_missing = *found.as_ref().unwrap_or(&f64::INFINITY);
+            let found = self.smallest(window, exp(next));
+            let next_missing = found.as_ref().map_or(f64::INFINITY, missing);
             // An end that stays twice loses half its weight (the Illinois rule).
             if next_missing > 0.0 {
                 if next >= high {
@@ -110,8 +134,9 @@ impl Search<'_> {
                 (low, low_missing) = (next, next_missing);
             } else {
                 if next <= low {
-                    return Ok(least);
+                    return Ok((self.smallest(window, least)?, least));
                 }
+                fitting = found.ok();
                 low_missing *= if before < 0.0 { 0.5 } else { 1.0 };
                 (high, high_missing) = (next, next_missing);
             }
@@ -130,7 +155,10 @@ impl Search<'_> {
                 low + (high - low) * share.clamp(0.02, 0.98)
             };
         }
-        if high_missing.is_nan() { Err(self.memory_too_small(window, max_memory)) } else { Ok(exp(high)) }
+        // The search may end before it has tried the highest rate.
+        let with_any_rate = || self.smallest(window, USELESS_RATE).ok();
+        let fitting = fitting.or_else(|| with_any_rate().filter(|found| found.memory_bytes <= max_memory));
+        Ok((fitting.ok_or_else(|| self.memory_too_small(window, max_memory))?, exp(high)))
     }
 
     /// The plan to build, or the one with the least memory if others are preferred only for their accesses.
@@ -228,10 +256,10 @@ impl Search<'_> {
             needed_bytes: least.memory_bytes,
             max_memory,
             fitting_window: group
-                .largest_window_to(rate, limit, ROUGHLY)
+                .largest_window_to(rate, limit, FOR_MESSAGES.close)
                 .ok()
                 .map(|found| found[0].window.items()),
-            fitting_rate: self.least_rate(least.window, limit, ROUGHLY).ok().map(|(_, rate)| rate),
+            fitting_rate: self.least_rate(least.window, limit, FOR_MESSAGES).ok().map(|(_, rate)| rate),
         })
     }
 }

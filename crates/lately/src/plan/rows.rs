@@ -5,6 +5,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::cell::Cell;
 
 use libm::{ceil, exp, log, log2};
 
@@ -113,7 +114,15 @@ impl Candidate {
         let Dimensions { window, shape, items_per_generation, .. } = self.size;
         let by_chance = wanted.rate_by_chance(&shape)?;
         let all = items_per_generation as f64;
-        let excess = |load: f64| log(self.model.rate(load) / by_chance);
+        // Exact rates take long, and the latest is often wanted twice.
+        let latest = Cell::new((f64::NAN.to_bits(), f64::NAN));
+        let rate = |load: f64| {
+            if latest.get().0 != load.to_bits() {
+                latest.set((load.to_bits(), self.model.rate(load)));
+            }
+            latest.get().1
+        };
+        let excess = |load: f64| log(rate(load) / by_chance);
         let (load, _) = greatest_load(self.load, all, self.slope, 1e-3, excess);
         let with_load = |load: f64| {
             Dimensions::new(window, shape, items_per_generation, ceil(all / load).max(1.0) as u64)
@@ -127,7 +136,7 @@ impl Candidate {
             return Some(sized);
         }
         let load = emptier(sized.load_of_rows(), |load| {
-            let slack = self.model.weighted_slack(load, self.model.rate(load));
+            let slack = self.model.weighted_slack(load, rate(load));
             wanted.keeps_slack(shape.window_generations, slack)
         })?;
         with_load(load)

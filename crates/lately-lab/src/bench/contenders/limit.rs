@@ -48,26 +48,37 @@ impl<const LINES: usize> Limit<LINES> {
     }
 
     fn touch(&mut self, len: usize, hash_at: impl Fn(usize) -> u64, seen: &mut [bool]) {
-        const AHEAD: usize = 32;
-        let mut ahead = [0; AHEAD];
-        for (i, place) in ahead.iter_mut().enumerate().take(len) {
-            *place = self.place_of(hash_at(i));
-            prefetch(&self.places[*place]);
+        let mut ahead = [[0; GROUP]; AHEAD / GROUP];
+        for (place, i) in ahead.as_flattened_mut().iter_mut().zip(0..len) {
+            *place = self.look_up(hash_at(i));
         }
-        for i in 0..len {
-            let place = ahead[i % AHEAD];
-            if i + AHEAD < len {
-                ahead[i % AHEAD] = self.place_of(hash_at(i + AHEAD));
-                prefetch(&self.places[ahead[i % AHEAD]]);
+        for (number, seen) in seen[..len].chunks_mut(GROUP).enumerate() {
+            let first = number * GROUP;
+            let group = &mut ahead[number % (AHEAD / GROUP)];
+            for ((seen, place), i) in seen.iter_mut().zip(&*group).zip(first..) {
+                let words = self.places[*place].iter_mut().flat_map(|line| &mut line.0);
+                *seen = words.fold(0_u64, |sum, word| {
+                    *word = word.wrapping_add(1);
+                    sum ^ *word
+                }) == i as u64;
             }
-            let words = self.places[place].iter_mut().flat_map(|line| &mut line.0);
-            seen[i] = words.fold(0_u64, |sum, word| {
-                *word = word.wrapping_add(1);
-                sum ^ *word
-            }) == i as u64;
+            for (place, i) in group.iter_mut().zip(first + AHEAD..len) {
+                *place = self.look_up(hash_at(i));
+            }
         }
     }
+
+    /// Finds and prefetches a place.
+    fn look_up(&self, hash: u64) -> usize {
+        let place = self.place_of(hash);
+        prefetch(&self.places[place]);
+        place
+    }
 }
+
+/// As in batches of our filters: places are looked up in groups of so many items, so many items ahead.
+const GROUP: usize = 16;
+const AHEAD: usize = 64;
 
 fn prefetch(place: &[Line]) {
     #[cfg(target_arch = "x86_64")]

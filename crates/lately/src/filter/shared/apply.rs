@@ -4,22 +4,20 @@
 
 use super::SharedFilter;
 use super::progress::Progress;
-use crate::filter::operation::{AHEAD, Access, Contains, Hashes, Many, One, Operation};
+use crate::filter::apply::{InAnyLayout, call_not_inlined};
+use crate::filter::operation::{AHEAD, Access, Contains, GROUP, Hashes, Many, One, Operation};
 use crate::layout::kernel::{Kernel, Work};
 use crate::layout::shared::SharedMemory;
 use crate::layout::view::View;
 use crate::layout::{Located, SharedUpdate, whichever};
 
-/// How many inserts of a batch are counted at once: one access to the shared counter instead of this many. If
+/// How many inserts of a batch are counted at once. If
 /// the caller's code panics in the middle of a batch, fewer than this many inserts are counted but not made.
 /// The window is then shorter by their number, once.
 const BEGUN_AT_ONCE: u64 = 32;
 
-/// How many items are looked up, and then applied, at a time; a divisor of [`AHEAD`].
-const GROUP: usize = 16;
 /// Groups that have been looked up: the one being applied, those being prefetched, and one more.
 const GROUPS: usize = 2 + AHEAD / GROUP;
-const _: () = assert!(AHEAD.is_multiple_of(GROUP));
 
 /// A shared filter as one thread sees it during a call.
 struct SharedAccess<'a, S, K> {
@@ -47,7 +45,7 @@ impl<'a, S: SharedUpdate, K: Kernel> SharedAccess<'a, S, K> {
     #[inline(always)]
     fn begin(&mut self, most: usize) -> usize {
         if self.begun == 0 {
-            self.begun = self.progress.begin(self.to_come.min(BEGUN_AT_ONCE), self.memory);
+            self.begun = self.progress.begin(self.to_come.min(BEGUN_AT_ONCE), S::CLAIMS, self.memory);
             self.to_come -= self.begun;
         }
         let begun = self.begun.min(most as u64);
@@ -112,7 +110,7 @@ impl<S: SharedUpdate, K: Kernel> Access for SharedAccess<'_, S, K> {
         }
         // Count one by one: every counted insert must be made, and only now it is known that this one will
         // be. If another thread has inserted the item meanwhile, it is inserted again.
-        self.progress.begin(1, self.memory);
+        self.progress.begin(1, S::CLAIMS, self.memory);
         self.layout.check_and_insert(self.kernel, item, &mut self.view)
     }
 
@@ -148,11 +146,29 @@ impl<O: Operation> Work for One<&SharedFilter, O> {
 
     #[inline(always)]
     fn call<K: Kernel>(self, kernel: K) -> bool {
-        whichever!(SharedMemory: &self.filter.memory, layout => {
-            let mut access = SharedAccess::new(self.filter, layout.shared(), kernel, 1);
-            let item = access.layout.locate(self.hash);
-            self.operation.apply(&mut access, item)
-        })
+        let SharedMemory::Rows64(rows) = &self.filter.memory else {
+            return call_not_inlined(kernel, InAnyLayout(self));
+        };
+        self.perform(kernel, rows.shared())
+    }
+}
+
+impl<O: Operation> Work for InAnyLayout<One<&SharedFilter, O>> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn call<K: Kernel>(self, kernel: K) -> bool {
+        let Self(one) = self;
+        whichever!(SharedMemory: &one.filter.memory, layout => one.perform(kernel, layout.shared()))
+    }
+}
+
+impl<O: Operation> One<&SharedFilter, O> {
+    #[inline(always)]
+    fn perform<S: SharedUpdate, K: Kernel>(self, kernel: K, layout: S) -> bool {
+        let mut access = SharedAccess::new(self.filter, layout, kernel, 1);
+        let item = access.layout.locate(self.hash);
+        self.operation.apply(&mut access, item)
     }
 }
 
@@ -177,6 +193,7 @@ impl<S: SharedUpdate, O: Operation, H: Hashes> Work for Many<'_, (&SharedFilter,
             }
             access.look_up(&mut hashes, &mut groups[(round + GROUPS - 1) % GROUPS]);
             let group = &groups[round % GROUPS][..GROUP.min(len - first)];
+            access.view.is_current();
             let seen = if O::ANSWERS { &mut seen[first..][..group.len()] } else { &mut [][..] };
             operation.apply_all(&mut access, group, seen);
         }

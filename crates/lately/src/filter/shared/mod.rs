@@ -2,7 +2,9 @@
 
 mod apply;
 mod as_of;
+mod counts;
 mod progress;
+mod threads;
 
 use std::fmt;
 use std::path::Path;
@@ -13,7 +15,7 @@ use super::methods::{insert_in_groups, methods};
 use super::operation::{CheckAndInsert, CheckOrInsert, Insert, check_lengths};
 use super::{Counters, Filter, Statistics};
 use crate::ageing::AgeRange;
-use crate::error::{ConfigError, SnapshotError};
+use crate::error::{ConfigError, JumpError, SnapshotError};
 use crate::hash::HashFunction;
 use crate::item::Item;
 use crate::layout::instructions::Instructions;
@@ -136,6 +138,15 @@ impl SharedFilter {
         self.progress.advance_to(now_ms, &self.memory);
     }
 
+    /// See [`Filter::advance_at_most`]. Waits for a shift in progress, as [`advance_to`](Self::advance_to)
+    /// does. If several threads advance the clock, `max_jump` is measured from the latest of their times.
+    ///
+    /// # Errors
+    /// If the time is too far ahead. The filter has not changed then.
+    pub fn advance_at_most(&self, now_ms: u64, max_jump: Duration) -> Result<(), JumpError> {
+        self.progress.advance_at_most(now_ms, max_jump, &self.memory)
+    }
+
     /// See [`Filter::latest_ms`].
     #[must_use]
     pub fn latest_ms(&self) -> Option<u64> {
@@ -178,7 +189,7 @@ impl SharedFilter {
         ages.ageing.guaranteed_span(&ages.ring)
     }
 
-    /// See [`Filter::plan`]. A shared filter has the memory of a [`Filter`] plus tables of less than 69
+    /// See [`Filter::plan`]. A shared filter has the memory of a [`Filter`] plus tables of less than 77
     /// kilobytes.
     #[must_use]
     pub fn plan(&self) -> Plan {
@@ -191,7 +202,7 @@ impl SharedFilter {
         self.dimensions.window
     }
 
-    /// See [`Filter::memory_bytes`]. Does not include the tables of a shared filter, less than 69 kilobytes.
+    /// See [`Filter::memory_bytes`]. Does not include the tables of a shared filter, less than 77 kilobytes.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         self.dimensions.memory_bytes
@@ -217,7 +228,7 @@ impl SharedFilter {
     }
 
     /// See [`Filter::statistics`]; works on a copy. `memory_bytes` is that of a [`Filter`]: it does not
-    /// include the tables of a shared filter, less than 69 kilobytes.
+    /// include the tables of a shared filter, less than 77 kilobytes.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         self.to_filter().statistics()

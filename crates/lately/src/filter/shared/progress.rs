@@ -1,17 +1,20 @@
 //! The progress of a shared filter: inserts are counted when they begin, and one thread at a time makes a
 //! shift.
+#![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
 use std::sync::{PoisonError, TryLockError};
+use std::time::Duration;
 
+use super::counts::Counts;
 use crate::ageing::{Ageing, Full};
+use crate::error::JumpError;
 use crate::layout::shared::SharedMemory;
 use crate::layout::view::View;
 use crate::layout::{SharedUpdate, whichever};
 use crate::ring::Ring;
 use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering, sequential};
 
-/// The counters that every operation reads or writes are copies of the state behind the lock. The insert
-/// counter has cache lines of its own.
+/// What every operation reads is a copy of the state behind the lock.
 pub(crate) struct Progress {
     /// The published generation, as [`Ring::code`].
     generation: AtomicU64,
@@ -21,13 +24,9 @@ pub(crate) struct Progress {
     latest_ms: AtomicU64,
     /// How many items beyond its share a generation may take while another thread makes the shift.
     patience: u64,
-    inserts: OwnCacheLines,
+    counts: Counts,
     ages: Mutex<Ages>,
 }
-
-/// Keeps a counter on separate cache lines; the hardware fetches lines in pairs.
-#[repr(align(128))]
-struct OwnCacheLines(AtomicU64);
 
 /// The state that shifts change.
 pub(crate) struct Ages {
@@ -43,7 +42,7 @@ impl Progress {
             full_at: AtomicU64::new(ageing.full_at()),
             latest_ms: AtomicU64::new(ageing.latest_ms.map_or(0, |now| now.wrapping_add(1))),
             patience: ageing.items_per_generation / 8,
-            inserts: OwnCacheLines(AtomicU64::new(ageing.inserts)),
+            counts: Counts::new(ageing.inserts),
             ages: Mutex::new(Ages { ring, ageing }),
         }
     }
@@ -54,58 +53,49 @@ impl Progress {
         View::new(&self.generation, ring)
     }
 
-    /// Returns true if the next insert belongs to a new generation, or must check whether it does.
-    #[inline]
+    /// Returns true if the next insert of this thread belongs to a new generation, or must check whether it does.
+    #[inline(always)]
     pub(crate) fn is_full(&self) -> bool {
-        // A thread that shifts because of inserts has seen every write that preceded the counted inserts; so
-        // has any thread that sees the shift.
-        self.inserts.0.load(Ordering::Acquire) >= self.full_at.load(Ordering::Acquire)
-    }
-
-    /// Inserts that have begun in a generation that already had its share.
-    fn overrun(&self) -> u64 {
-        self.inserts.0.load(Ordering::Relaxed).saturating_sub(self.full_at.load(Ordering::Acquire))
+        self.counts.must_ask() && self.counts.total() >= self.full_at.load(Ordering::Acquire)
     }
 
     /// Begins up to `most` inserts, at least one, in the generation to which they belong; returns how many.
+    /// For `claims` see [`SharedUpdate::CLAIMS`].
     ///
     /// Only one thread makes a shift that is due. The others do not wait for it, unless the ending generation
     /// has had an eighth more than its share; beyond that the rate would suffer. A generation never gets less
     /// than its share, and the window depends on that: the next generation is due only after its full number
     /// of inserts has begun *after* it was published.
-    #[inline]
-    pub(crate) fn begin(&self, most: u64, memory: &SharedMemory) -> u64 {
+    #[inline(always)]
+    pub(crate) fn begin(&self, most: u64, claims: bool, memory: &SharedMemory) -> u64 {
         loop {
-            let begun = self.inserts.0.load(Ordering::Relaxed);
-            let room = self.full_at.load(Ordering::Acquire).saturating_sub(begun).min(most);
-            if room > 0 {
-                return self.count(room);
+            let begun = self.counts.begin(most, claims);
+            if begun > 0 {
+                return begun;
             }
-            if !self.shift_if_due(memory) {
-                return self.count(1);
+            if !self.allow_more(memory) {
+                return 1;
             }
         }
     }
 
-    /// Counts inserts. A shift that does not count them published its generation before this count. So a
-    /// thread that reads the generation after this call sees that generation or a newer one.
-    #[inline]
-    fn count(&self, inserts: u64) -> u64 {
-        self.inserts.0.fetch_add(inserts, Ordering::SeqCst);
-        sequential();
-        inserts
-    }
-
-    /// Returns `false` if another thread is making the shift, and waiting for it is not yet necessary.
+    /// Allows this thread more inserts, and makes the shift if one is due. If another thread holds the lock, and
+    /// it is not yet necessary to wait for it, begins one insert and returns false.
     #[cold]
-    fn shift_if_due(&self, memory: &SharedMemory) -> bool {
+    #[inline(never)]
+    fn allow_more(&self, memory: &SharedMemory) -> bool {
         let mut ages = match self.ages.try_lock() {
             Ok(ages) => ages,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) if self.overrun() < self.patience => return false,
-            Err(TryLockError::WouldBlock) => self.ages(),
+            Err(TryLockError::WouldBlock) => {
+                if self.counts.total() < self.full_at.load(Ordering::Acquire).saturating_add(self.patience) {
+                    self.counts.begin_one();
+                    return false;
+                }
+                self.ages()
+            }
         };
-        if self.is_full() {
+        while !self.counts.allow(ages.ageing.full_at()) {
             match ages.ageing.on_full() {
                 Full::StartGeneration => {
                     let now = ages.ageing.now_or_zero();
@@ -120,11 +110,33 @@ impl Progress {
     /// Advances the clock. Waits for a shift in progress: later inserts must not end up in an older
     /// generation.
     pub(crate) fn advance_to(&self, now_ms: u64, memory: &SharedMemory) {
-        let told = now_ms.wrapping_add(1);
-        if told != 0 && self.latest_ms.load(Ordering::Acquire) == told {
-            return;
+        if !self.is_latest(now_ms) {
+            self.advance(self.ages(), now_ms, memory);
         }
-        let mut ages = self.ages();
+    }
+
+    /// The same, but fails if the time is more than `max_jump` ahead. It is compared under the lock, so no
+    /// other thread can move the clock in between.
+    pub(crate) fn advance_at_most(
+        &self,
+        now_ms: u64,
+        max_jump: Duration,
+        memory: &SharedMemory,
+    ) -> Result<(), JumpError> {
+        if !self.is_latest(now_ms) {
+            let ages = self.ages();
+            ages.ageing.check_jump(now_ms, max_jump)?;
+            self.advance(ages, now_ms, memory);
+        }
+        Ok(())
+    }
+
+    fn is_latest(&self, now_ms: u64) -> bool {
+        let told = now_ms.wrapping_add(1);
+        told != 0 && self.latest_ms.load(Ordering::Acquire) == told
+    }
+
+    fn advance(&self, mut ages: MutexGuard<'_, Ages>, now_ms: u64, memory: &SharedMemory) {
         let Ages { ring, ageing } = &mut *ages;
         for start_ms in ageing.advance_clock(now_ms, ring) {
             self.start_generation(&mut ages, start_ms, memory);
@@ -150,8 +162,9 @@ impl Progress {
         whichever!(SharedMemory: memory, layout => layout.shared().empty_newest(ring));
         self.generation.store(ring.code(), Ordering::SeqCst);
         sequential();
-        ageing.inserts = self.inserts.0.load(Ordering::SeqCst);
+        ageing.inserts = self.counts.total();
         ageing.start_generation(ring, start_ms);
+        self.counts.forbid();
         self.full_at.store(ageing.full_at(), Ordering::Release);
         whichever!(SharedMemory: memory, layout => layout.shared().after_shift(&mut self.view(ring)));
     }
@@ -160,7 +173,7 @@ impl Progress {
     pub(crate) fn ages(&self) -> MutexGuard<'_, Ages> {
         // No code that holds the lock panics.
         let mut ages = self.ages.lock().unwrap_or_else(PoisonError::into_inner);
-        ages.ageing.inserts = self.inserts.0.load(Ordering::SeqCst);
+        ages.ageing.inserts = self.counts.total();
         ages
     }
 }

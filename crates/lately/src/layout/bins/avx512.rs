@@ -25,8 +25,8 @@ fn equal_lanes<const LANE: u32>(line: &Line, fingerprint: u64) -> u64 {
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
-fn nth_zero(bits: u64, n: u32) -> u32 {
-    _pdep_u64(1 << n, !bits).trailing_zeros()
+fn nth_one(bits: u64, n: u32) -> u32 {
+    _pdep_u64(1 << n, bits).trailing_zeros()
 }
 
 #[inline]
@@ -78,9 +78,9 @@ impl BinKernel for Avx512 {
     }
 
     #[inline(always)]
-    fn nth_zero(self, bits: u64, n: u32) -> u32 {
+    fn nth_one(self, bits: u64, n: u32) -> u32 {
         // SAFETY: as above.
-        unsafe { nth_zero(bits, n) }
+        unsafe { nth_one(bits, n) }
     }
 
     #[inline(always)]

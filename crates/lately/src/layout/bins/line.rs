@@ -17,6 +17,7 @@ use core::ops::Range;
 
 use super::kernel::{BinKernel, HEADER, LINE_WORDS, Line};
 use crate::layout::claims::CLAIM;
+use crate::layout::words::lanes::{set_lane, with_lane};
 use crate::ring::Ring;
 use crate::shape::{BinShape, place_bits};
 
@@ -31,6 +32,7 @@ pub(super) const SHIFTS_PER_ROUND: u64 = 1 << 7;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Generation {
     number: u64,
+    /// The generation modulo 2^8, at its place in a header.
     stamp: u64,
     /// An epoch is a turn of the ring: l + 1 generations. A spill marks its line for its epoch, in one of two
     /// bits. A mark of the epoch before the last one means nothing: what was spilled then has left the window.
@@ -43,7 +45,7 @@ impl Generation {
     pub(super) fn new(ring: &Ring) -> Self {
         Self {
             number: ring.generation(),
-            stamp: ring.generation() & STAMP_MASK,
+            stamp: (ring.generation() & STAMP_MASK) << STAMP_AT,
             epoch_bit: 1 << (ring.turns() & 1),
             into_epoch: ring.since_turn(),
             generations: ring.segments(),
@@ -56,8 +58,8 @@ impl Generation {
 
     /// How many generations ago a line with this header was last written.
     #[inline(always)]
-    fn behind(&self, header: u64) -> u32 {
-        (self.stamp.wrapping_sub(header >> STAMP_AT) & STAMP_MASK) as u32
+    pub(super) fn behind(&self, header: u64) -> u32 {
+        ((self.stamp >> STAMP_AT).wrapping_sub(header >> STAMP_AT) & STAMP_MASK) as u32
     }
 
     /// The spill marks to keep in a line that was last written so many generations ago.
@@ -78,6 +80,13 @@ pub(super) trait LineMut {
     fn word(&self, index: usize) -> u64;
     /// The header must be written last: it makes the other words valid.
     fn set_word(&mut self, index: usize, word: u64);
+    /// Replaces the lane of a place by the lower bits of a fingerprint.
+    #[inline(always)]
+    fn set_lane<const LANE: u32>(&mut self, place: u32, fingerprint: u64) {
+        // The remainder is that of the place itself; it spares a check.
+        let word = (place * LANE / 64) as usize % LINE_WORDS;
+        self.set_word(word, with_lane::<LANE>(self.word(word), place as usize, fingerprint));
+    }
 }
 
 impl LineMut for &mut Line {
@@ -90,19 +99,27 @@ impl LineMut for &mut Line {
     fn set_word(&mut self, index: usize, word: u64) {
         self[index] = word;
     }
+
+    #[inline(always)]
+    fn set_lane<const LANE: u32>(&mut self, place: u32, fingerprint: u64) {
+        set_lane::<LANE, LINE_WORDS>(self, place as usize, fingerprint);
+    }
 }
 
-/// Where everything is in a line. `LANE` is the width of a lane.
+/// Where everything is in a line. `LANE` is the width of a lane. If `RESTS` is false, fingerprints are as wide as
+/// their lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct LineFormat<const LANE: u32> {
+pub(super) struct LineFormat<const LANE: u32, const RESTS: bool> {
     shape: BinShape,
     entries: u32,
-    /// l.
-    generations: u32,
     /// The bits of a fingerprint that are not in its lane.
     rest_bits: u32,
     marks_at: u32,
+    /// The places of the marks in the header.
     marks_mask: u64,
+    /// [`Queue::load`] of a line that is empty, and of one that is full.
+    least_load: u32,
+    most_load: u32,
     places_mask: u64,
     fingerprint_mask: u64,
 }
@@ -113,10 +130,10 @@ pub(super) struct Queue {
     header: u64,
     /// How many generations ago the line was last written.
     behind: u32,
-    /// The number of fingerprints in the window.
-    pub(super) live: u32,
-    /// The marks of these fingerprints.
-    marks: u64,
+    /// The bit of the header after the marks of the window.
+    end: u32,
+    /// The number of fingerprints in the window, plus a number that is the same for all lines.
+    pub(super) load: u32,
 }
 
 impl Queue {
@@ -127,8 +144,8 @@ impl Queue {
         Self {
             header: select_unpredictable(is_this, self.header, other.header),
             behind: select_unpredictable(is_this, self.behind, other.behind),
-            live: select_unpredictable(is_this, self.live, other.live),
-            marks: select_unpredictable(is_this, self.marks, other.marks),
+            end: select_unpredictable(is_this, self.end, other.end),
+            load: select_unpredictable(is_this, self.load, other.load),
         }
     }
 }
@@ -139,19 +156,21 @@ fn low_bits(ones: u32) -> u64 {
     (1 << ones) - 1
 }
 
-impl<const LANE: u32> LineFormat<LANE> {
+impl<const LANE: u32, const RESTS: bool> LineFormat<LANE, RESTS> {
     const PLACE_BITS: u32 = place_bits(LANE);
     const PLACE_AT: u32 = SPILLS_AT - Self::PLACE_BITS;
 
     pub(super) fn new(shape: BinShape) -> Self {
         let BinShape { fingerprint_bits, entries, window_generations } = shape;
+        let marks_at = Self::PLACE_AT - entries - window_generations;
         Self {
             shape,
             entries,
-            generations: window_generations,
-            rest_bits: fingerprint_bits - LANE,
-            marks_at: Self::PLACE_AT - entries - window_generations,
-            marks_mask: low_bits(entries + window_generations),
+            rest_bits: if RESTS { fingerprint_bits - LANE } else { 0 },
+            marks_at,
+            marks_mask: low_bits(entries + window_generations) << marks_at,
+            least_load: marks_at + window_generations,
+            most_load: marks_at + window_generations + entries,
             places_mask: low_bits(entries),
             fingerprint_mask: low_bits(fingerprint_bits),
         }
@@ -170,16 +189,48 @@ impl<const LANE: u32> LineFormat<LANE> {
         self.fingerprint_mask
     }
 
+    /// What a line with this header contains.
     #[inline(always)]
     pub(super) fn queue<K: BinKernel>(&self, kernel: K, header: u64, now: &Generation) -> Queue {
         let behind = now.behind(header);
-        let Some(most_ends) = self.generations.checked_sub(behind) else {
-            return Queue { header, behind, live: 0, marks: 0 };
-        };
-        let marks = header >> self.marks_at & self.marks_mask;
-        // Below this mark there are as many ends of generations as the window can have.
-        let end = kernel.nth_zero(marks, most_ends);
-        Queue { header, behind, live: end - most_ends, marks: marks & low_bits(end) }
+        if self.is_before_window(behind) {
+            return Queue { header, behind, end: self.marks_at, load: self.least_load };
+        }
+        // The marks of a full line may end where the marks end.
+        let end = self.end_of_window(kernel, header, behind).min(Self::PLACE_AT);
+        Queue { header, behind, end, load: end + behind }
+    }
+
+    /// Returns true if a line that was last written so many generations ago has nothing of the window.
+    #[inline(always)]
+    pub(super) fn is_before_window(&self, behind: u32) -> bool {
+        behind > self.shape.window_generations
+    }
+
+    /// The same, in fewer instructions, for a line that was written in the window. A full line may seem to have more
+    /// fingerprints than it has room for.
+    #[inline(always)]
+    pub(super) fn recent_queue<K: BinKernel>(&self, kernel: K, header: u64, behind: u32) -> Queue {
+        let end = self.end_of_window(kernel, header, behind);
+        Queue { header, behind, end, load: end + behind }
+    }
+
+    /// The position of the mark that ends the window; 64 if it is not among the marks. The marks below it are
+    /// l - behind ends of generations, and the fingerprints of the window.
+    #[inline(always)]
+    fn end_of_window<K: BinKernel>(&self, kernel: K, header: u64, behind: u32) -> u32 {
+        kernel.nth_one(!header & self.marks_mask, self.shape.window_generations - behind)
+    }
+
+    /// The number of fingerprints in the window.
+    pub(super) fn live(&self, queue: Queue) -> u32 {
+        queue.load - self.least_load
+    }
+
+    /// The marks of these fingerprints.
+    #[inline(always)]
+    fn marks(&self, queue: Queue) -> u64 {
+        (queue.header & low_bits(queue.end)) >> self.marks_at
     }
 
     /// The next place to write to.
@@ -190,14 +241,20 @@ impl<const LANE: u32> LineFormat<LANE> {
 
     #[inline(always)]
     pub(super) fn is_full(&self, queue: Queue) -> bool {
-        queue.live >= self.entries
+        queue.load >= self.most_load
+    }
+
+    /// Returns true if an item was ever spilled from the line, unless that is long ago.
+    #[inline(always)]
+    pub(super) fn has_spill_marks(header: u64) -> bool {
+        header >> SPILLS_AT & 0b11 != 0
     }
 
     /// Returns true if an item of the window may have been spilled from the line.
     #[inline(always)]
     pub(super) fn has_spilled(header: u64, now: &Generation) -> bool {
         let spills = header >> SPILLS_AT & 0b11;
-        spills != 0 && spills & now.spills_to_keep(now.behind(header)) != 0
+        Self::has_spill_marks(header) && spills & now.spills_to_keep(now.behind(header)) != 0
     }
 
     /// A bit for each place that may have this fingerprint, whatever its age: the bits in its lane are equal.
@@ -212,13 +269,13 @@ impl<const LANE: u32> LineFormat<LANE> {
     pub(super) fn in_window(&self, queue: Queue, candidates: u64) -> u64 {
         let next = Self::next(queue);
         let in_order = candidates >> next | candidates << (self.entries - next);
-        in_order & (self.places_mask ^ low_bits(self.entries - queue.live))
+        in_order & (self.places_mask ^ low_bits(self.most_load - queue.load))
     }
 
     /// Returns true if fingerprints are longer than their lanes.
     #[inline(always)]
     pub(super) fn has_rests(&self) -> bool {
-        self.rest_bits > 0
+        RESTS && self.rest_bits > 0
     }
 
     /// Returns true if the fingerprint with this number, in order of arrival, equals the given one in the bits
@@ -249,32 +306,38 @@ impl<const LANE: u32> LineFormat<LANE> {
 
     /// The number of fingerprints of the newest generation.
     #[inline(always)]
-    pub(super) fn newest(queue: Queue) -> u32 {
-        if queue.behind == 0 { queue.marks.trailing_ones() } else { 0 }
+    pub(super) fn newest(&self, queue: Queue) -> u32 {
+        if queue.behind == 0 { self.marks(queue).trailing_ones() } else { 0 }
     }
 
     /// The age of the fingerprint that has so many younger ones.
-    pub(super) fn age<K: BinKernel>(kernel: K, queue: Queue, younger: u32) -> u32 {
-        queue.behind + kernel.nth_zero(!queue.marks, younger) - younger
+    pub(super) fn age<K: BinKernel>(&self, kernel: K, queue: Queue, younger: u32) -> u32 {
+        queue.behind + kernel.nth_one(self.marks(queue), younger) - younger
     }
 
     /// The number of fingerprints of this age.
-    pub(super) fn count_of_age<K: BinKernel>(kernel: K, queue: Queue, age: u32) -> u32 {
+    pub(super) fn count_of_age<K: BinKernel>(&self, kernel: K, queue: Queue, age: u32) -> u32 {
         let Some(ends) = age.checked_sub(queue.behind) else { return 0 };
-        let marks = queue.marks;
-        let older_end = kernel.nth_zero(marks, ends);
-        let younger_end = ends.checked_sub(1).map_or(0, |ends| kernel.nth_zero(marks, ends) + 1);
-        older_end - younger_end
+        let end_after = |ends: u32| kernel.nth_one(!self.marks(queue), ends);
+        let younger_end = ends.checked_sub(1).map_or(0, |ends| end_after(ends) + 1);
+        end_after(ends) - younger_end
     }
 
-    /// Writes a fingerprint into a line that is not full.
+    /// Writes a fingerprint into a line that is not full. `spills` are the line's spill marks from now on.
     #[inline(always)]
-    pub(super) fn append(&self, mut line: impl LineMut, queue: Queue, fingerprint: u64, now: &Generation) {
+    pub(super) fn append(
+        &self,
+        mut line: impl LineMut,
+        queue: Queue,
+        fingerprint: u64,
+        spills: u64,
+        now: &Generation,
+    ) {
         let place = Self::next(queue);
         let last = self.put(&mut line, place, fingerprint, queue.header);
-        let next = if place + 1 == self.entries { 0 } else { place + 1 };
-        let marks = queue.marks << (queue.behind & 63) << 1 | 1;
-        line.set_word(HEADER, self.header(last, marks, next, queue.behind, now));
+        let next = select_unpredictable(place + 1 == self.entries, 0, place + 1);
+        let marks = (queue.header & low_bits(queue.end) & self.marks_mask) << (queue.behind & 63) << 1;
+        line.set_word(HEADER, self.header(last, marks | 1 << self.marks_at, next, spills, now));
     }
 
     /// Makes a fingerprint that has so many younger ones the newest. They move down by one place each.
@@ -296,16 +359,16 @@ impl<const LANE: u32> LineFormat<LANE> {
         let (from, to) = (place.min(newest), place.max(newest));
         let others = if is_wrapped { self.places_mask } else { 0 };
         kernel.move_lanes::<LANE>(line, low_bits(to) ^ low_bits(from) ^ others, self.entries - 1);
-        if self.rest_bits > 0 {
+        if self.has_rests() {
             self.move_rests(line, from..to, is_wrapped);
         }
         let last = line[HEADER];
         let last = self.put(&mut line, newest, fingerprint, last);
-        let marks = queue.marks;
-        let mark = kernel.nth_zero(!marks, younger);
+        let marks = self.marks(queue);
+        let mark = kernel.nth_one(marks, younger);
         let others = marks & low_bits(mark) | marks >> mark >> 1 << mark;
         let marks = others << (queue.behind & 63) << 1 | 1;
-        line[HEADER] = self.header(last, marks, next, queue.behind, now);
+        line[HEADER] = self.header(last, marks << self.marks_at, next, Self::spills(queue, now), now);
     }
 
     /// Moves the rest after each of these places into it, or after each of the others.
@@ -330,11 +393,8 @@ impl<const LANE: u32> LineFormat<LANE> {
     /// Writes a fingerprint to a place. Returns the last word, which may contain a piece of it.
     #[inline(always)]
     fn put(&self, line: &mut impl LineMut, place: u32, fingerprint: u64, last: u64) -> u64 {
-        // The remainder is that of the place itself; it spares a check.
-        let (word, shift) = ((place * LANE / 64) as usize % LINE_WORDS, place * LANE % 64);
-        let lane = fingerprint & low_bits(LANE);
-        line.set_word(word, line.word(word) & !(low_bits(LANE) << shift) | lane << shift);
-        if self.rest_bits > 0 { self.put_rest(line, place, fingerprint >> LANE, last) } else { last }
+        line.set_lane::<LANE>(place, fingerprint);
+        if self.has_rests() { self.put_rest(line, place, fingerprint >> LANE, last) } else { last }
     }
 
     #[inline(always)]
@@ -356,25 +416,24 @@ impl<const LANE: u32> LineFormat<LANE> {
         last
     }
 
-    /// The last word of a line that is written now; `last` is the word before, and was written `behind`
-    /// generations ago.
+    /// The spill marks that a line keeps when it is written now.
     #[inline(always)]
-    fn header(&self, last: u64, marks: u64, next: u32, behind: u32, now: &Generation) -> u64 {
-        let mut spills = last >> SPILLS_AT & 0b11;
-        if spills != 0 {
-            spills &= now.spills_to_keep(behind);
-        }
-        last & low_bits(self.marks_at)
-            | marks << self.marks_at
-            | u64::from(next) << Self::PLACE_AT
-            | spills << SPILLS_AT
-            | now.stamp << STAMP_AT
+    pub(super) fn spills(queue: Queue, now: &Generation) -> u64 {
+        let spills = queue.header >> SPILLS_AT & 0b11;
+        if spills == 0 { 0 } else { spills & now.spills_to_keep(queue.behind) }
+    }
+
+    /// The last word of a line that is written now, with these marks at their places; `last` is the word before.
+    #[inline(always)]
+    fn header(&self, last: u64, marks: u64, next: u32, spills: u64, now: &Generation) -> u64 {
+        let rests = if RESTS { last & low_bits(self.marks_at) } else { 0 };
+        rests | marks | u64::from(next) << Self::PLACE_AT | spills << SPILLS_AT | now.stamp
     }
 
     /// The last word of a line, brought up to date.
     pub(super) fn refreshed(&self, queue: Queue, now: &Generation) -> u64 {
-        let marks = queue.marks << (queue.behind & 63);
-        self.header(queue.header, marks, Self::next(queue), queue.behind, now)
+        let marks = self.marks(queue) << (queue.behind & 63) << self.marks_at;
+        self.header(queue.header, marks, Self::next(queue), Self::spills(queue, now), now)
     }
 
     /// The last word of a line that has spilled an item now.
@@ -385,8 +444,8 @@ impl<const LANE: u32> LineFormat<LANE> {
     /// Returns true if a filter can have written the line.
     pub(super) fn is_valid<K: BinKernel>(&self, kernel: K, line: &Line, now: &Generation) -> bool {
         let last = line[HEADER];
-        let marks = last >> self.marks_at & self.marks_mask;
-        let behind = now.stamp.wrapping_sub(last >> STAMP_AT) & STAMP_MASK;
+        let marks = (last & self.marks_mask) >> self.marks_at;
+        let behind = u64::from(now.behind(last));
         let place = (last >> Self::PLACE_AT & low_bits(Self::PLACE_BITS)) as u32;
         let used = self.entries * self.fingerprint_bits();
         let first_unused = used.saturating_sub(HEADER as u32 * 64);
@@ -394,7 +453,7 @@ impl<const LANE: u32> LineFormat<LANE> {
         last & CLAIM == 0
             && place < self.entries
             && marks.count_ones() <= self.entries
-            && marks >> kernel.nth_zero(marks, self.generations) == 0
+            && marks >> kernel.nth_one(!marks, self.shape.window_generations) == 0
             && (behind <= SHIFTS_PER_ROUND + 1 || marks == 0 && (last >> SPILLS_AT).trailing_zeros() >= 2)
             && last & low_bits(self.marks_at) >> first_unused << first_unused == 0
             && unused_before_header.enumerate().all(|(i, word)| {

@@ -80,6 +80,12 @@ fn locate(hash: u64, lines: usize) -> Located<Pair> {
     Located { hash: mixed, place: [2 * even, 2 * odd + 1] }
 }
 
+#[inline(always)]
+fn prefetch_lines<K: BinKernel>(kernel: K, lines: &[Line], [even, odd]: Pair) {
+    kernel.prefetch(&lines[even]);
+    kernel.prefetch(&lines[odd]);
+}
+
 /// The lines to bring up to date after a shift; see the module's documentation.
 fn lines_to_visit(generation: u64, lines: usize) -> impl Iterator<Item = usize> {
     due_for_visit(generation, lines as u64, SHIFTS_PER_ROUND).map(|line| line as usize)
@@ -87,26 +93,26 @@ fn lines_to_visit(generation: u64, lines: usize) -> impl Iterator<Item = usize> 
 
 /// Bins whose lanes have `LANE` bits: 8 for fingerprints of less than 16 bits, else 16.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Bins<const LANE: u32> {
-    table: Table<LANE>,
+pub(crate) struct Bins<const LANE: u32, const RESTS: bool> {
+    table: Table<LANE, RESTS>,
     lines: usize,
     words: AlignedWords,
 }
 
-impl<const LANE: u32> Bins<LANE> {
+impl<const LANE: u32, const RESTS: bool> Bins<LANE, RESTS> {
     pub(super) fn new(shape: BinShape, lines: u64, words: AlignedWords, ring: &Ring) -> Self {
         let table = Table { format: LineFormat::new(shape), now: Generation::new(ring) };
         Self { table, lines: lines as usize, words }
     }
 
     #[inline]
-    pub(crate) fn query(&self) -> BinsQuery<'_, LANE> {
+    pub(crate) fn query(&self) -> BinsQuery<'_, LANE, RESTS> {
         let (lines, spare) = self.words.as_rows().split_at(self.lines);
         BinsQuery { table: &self.table, lines, spare: spare.as_flattened() }
     }
 
     #[inline]
-    pub(crate) fn update(&mut self) -> BinsUpdate<'_, LANE> {
+    pub(crate) fn update(&mut self) -> BinsUpdate<'_, LANE, RESTS> {
         let (lines, spare) = self.words.as_rows_mut().split_at_mut(self.lines);
         BinsUpdate { table: &mut self.table, lines, spare: spare.as_flattened_mut() }
     }
@@ -133,7 +139,7 @@ impl<const LANE: u32> Bins<LANE> {
     fn mean_of_age(&self, age: Age, sample: Sample) -> f64 {
         self.mean_over_lines(sample, |line| {
             let queue = self.table.format.queue(Portable, line[HEADER], &self.table.now);
-            f64::from(LineFormat::<LANE>::count_of_age(Portable, queue, age.0))
+            f64::from(self.table.format.count_of_age(Portable, queue, age.0))
         })
     }
 
@@ -151,8 +157,8 @@ impl<const LANE: u32> Bins<LANE> {
 
 /// What all lines of a filter have in common.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Table<const LANE: u32> {
-    format: LineFormat<LANE>,
+struct Table<const LANE: u32, const RESTS: bool> {
+    format: LineFormat<LANE, RESTS>,
     now: Generation,
 }
 
@@ -163,6 +169,18 @@ struct ItemLine<'a> {
     header: u64,
     /// A bit for each place that may have the item's fingerprint.
     candidates: u64,
+}
+
+impl ItemLine<'_> {
+    /// Returns this line if `is_this` is true, else the other one, without a branch.
+    #[inline(always)]
+    fn or(self, other: Self, is_this: bool) -> Self {
+        Self {
+            words: select_unpredictable(is_this, self.words, other.words),
+            header: select_unpredictable(is_this, self.header, other.header),
+            candidates: select_unpredictable(is_this, self.candidates, other.candidates),
+        }
+    }
 }
 
 /// What a line says about an item.
@@ -194,7 +212,7 @@ impl Step {
     }
 }
 
-impl<const LANE: u32> Table<LANE> {
+impl<const LANE: u32, const RESTS: bool> Table<LANE, RESTS> {
     #[inline(always)]
     fn fingerprint(&self, item: u64) -> u64 {
         item & self.format.fingerprint_mask()
@@ -264,13 +282,39 @@ impl<const LANE: u32> Table<LANE> {
     }
 
     /// Returns true if one of the two lines has the fingerprint. Few strangers have any candidate, so for most
-    /// of them the ages in the headers do not matter.
+    /// of them the ages in the headers do not matter; and few items have candidates in both lines.
     #[inline(always)]
     fn reports<K: BinKernel>(&self, kernel: K, lines: [ItemLine<'_>; 2], fingerprint: u64) -> bool {
-        has_candidates(lines) && {
-            let [even, odd] = self.find(kernel, lines, fingerprint);
-            even.matching | odd.matching != 0
+        let [even, odd] = lines;
+        has_candidates(lines)
+            && (self.has(kernel, even.or(odd, even.candidates != 0), fingerprint)
+                || even.candidates != 0
+                    && odd.candidates != 0
+                    && self.has_also(odd.words, odd.header, odd.candidates, fingerprint))
+    }
+
+    /// [`has`](Self::has) for a second line. Takes no line: to pass one to a function that is rarely called, it
+    /// would have to be in memory.
+    #[cold]
+    #[inline(never)]
+    fn has_also(&self, words: &Line, header: u64, candidates: u64, fingerprint: u64) -> bool {
+        self.has(Portable, ItemLine { words, header, candidates }, fingerprint)
+    }
+
+    /// Returns true if the line has the fingerprint.
+    #[inline(always)]
+    fn has<K: BinKernel>(&self, kernel: K, line: ItemLine<'_>, fingerprint: u64) -> bool {
+        let Found { queue, mut matching } = self.find_lane(kernel, line);
+        if !self.format.has_rests() {
+            return matching != 0;
         }
+        while matching != 0 {
+            if self.format.has_equal_rest(line.words, queue, matching.trailing_zeros(), fingerprint) {
+                return true;
+            }
+            matching &= matching - 1;
+        }
+        false
     }
 
     /// How to insert an item.
@@ -285,11 +329,29 @@ impl<const LANE: u32> Table<LANE> {
         self.step_if_new(kernel, lines)
     }
 
+    /// The line and its queue to which a new item is appended, if everything is as usual: no fingerprint of the
+    /// two lines can be its own, both were written lately, one has room, and the even one has spilled nothing.
+    #[inline(always)]
+    fn usual_append<K: BinKernel>(&self, kernel: K, lines: [ItemLine<'_>; 2]) -> Option<(usize, Queue)> {
+        let Self { format, now } = self;
+        let [even, odd] = lines.map(|line| line.header);
+        let [even_behind, odd_behind] = [now.behind(even), now.behind(odd)];
+        let has_spill_marks = LineFormat::<LANE, RESTS>::has_spill_marks(even);
+        if has_candidates(lines) || has_spill_marks || format.is_before_window(even_behind.max(odd_behind)) {
+            return None;
+        }
+        let even = format.recent_queue(kernel, even, even_behind);
+        let odd = format.recent_queue(kernel, odd, odd_behind);
+        let is_even = even.load <= odd.load;
+        let queue = even.or(odd, is_even);
+        (!format.is_full(queue)).then(|| (select_unpredictable(is_even, 0, 1), queue))
+    }
+
     /// How to insert an item that is in none of its lines.
     #[inline(always)]
     fn step_if_new<K: BinKernel>(&self, kernel: K, [even, odd]: [ItemLine<'_>; 2]) -> Step {
         let [even, odd] = [self.queue(kernel, even), self.queue(kernel, odd)];
-        let is_even = even.live <= odd.live;
+        let is_even = even.load <= odd.load;
         let queue = even.or(odd, is_even);
         if self.format.is_full(queue) {
             return Step::Spill { even };
@@ -303,7 +365,7 @@ impl<const LANE: u32> Table<LANE> {
         let is_even = even.matching != 0;
         let queue = even.queue.or(odd.queue, is_even);
         let younger = self.format.younger(select_unpredictable(is_even, even.matching, odd.matching));
-        if younger < LineFormat::<LANE>::newest(queue) {
+        if younger < self.format.newest(queue) {
             return Step::Nothing;
         }
         Step::Renew { line: select_unpredictable(is_even, 0, 1), queue, younger }
@@ -311,14 +373,24 @@ impl<const LANE: u32> Table<LANE> {
 
     /// The age of the newest of the fingerprints found.
     fn age<K: BinKernel>(&self, kernel: K, found: [Found; 2]) -> Option<u32> {
-        let age =
-            |found: &Found| LineFormat::<LANE>::age(kernel, found.queue, self.format.younger(found.matching));
+        let age = |found: &Found| self.format.age(kernel, found.queue, self.format.younger(found.matching));
         found.iter().filter(|found| found.matching != 0).map(age).min()
     }
 
     /// The same table after so many more shifts, which nothing was written in.
     fn after(&self, ring: &Ring, shifts: u32) -> Self {
         Self { now: Generation::new(&ring.after(shifts)), ..*self }
+    }
+
+    fn spare<'w>(&self, words: &'w [u64]) -> Spare<&'w [u64]> {
+        Spare::new(words, words.len(), self.format.shape())
+    }
+
+    /// Takes no query: to pass one to a function that is rarely called, it would have to be in memory.
+    #[cold]
+    #[inline(never)]
+    fn spare_age(&self, spare: &[u64], item: u64) -> Option<u32> {
+        self.spare(spare).age_of(item, &self.now)
     }
 
     fn refresh(&self, line: &mut Line) {
@@ -333,16 +405,16 @@ fn has_candidates([even, odd]: [ItemLine<'_>; 2]) -> bool {
 }
 
 #[derive(Clone, Copy)]
-pub(crate) struct BinsQuery<'a, const LANE: u32> {
-    table: &'a Table<LANE>,
+pub(crate) struct BinsQuery<'a, const LANE: u32, const RESTS: bool> {
+    table: &'a Table<LANE, RESTS>,
     lines: &'a [Line],
     spare: &'a [u64],
 }
 
-impl<const LANE: u32> BinsQuery<'_, LANE> {
+impl<const LANE: u32, const RESTS: bool> BinsQuery<'_, LANE, RESTS> {
     #[inline(always)]
     fn has_spilled(&self, item: Located<Pair>) -> bool {
-        LineFormat::<LANE>::has_spilled(self.lines[item.place[0]][HEADER], &self.table.now)
+        LineFormat::<LANE, RESTS>::has_spilled(self.lines[item.place[0]][HEADER], &self.table.now)
     }
 
     #[inline(always)]
@@ -358,18 +430,17 @@ impl<const LANE: u32> BinsQuery<'_, LANE> {
         self.has_spilled(item) && self.spare_age(item.hash).is_some()
     }
 
-    #[cold]
-    #[inline(never)]
-    fn spare_age(self, item: u64) -> Option<u32> {
-        self.spare().age_of(item, &self.table.now)
+    #[inline(always)]
+    fn spare_age(&self, item: u64) -> Option<u32> {
+        self.table.spare_age(self.spare, item)
     }
 
     fn spare(&self) -> Spare<&[u64]> {
-        Spare::new(self.spare, self.spare.len(), self.table.format.shape())
+        self.table.spare(self.spare)
     }
 }
 
-impl<const LANE: u32> Query for BinsQuery<'_, LANE> {
+impl<const LANE: u32, const RESTS: bool> Query for BinsQuery<'_, LANE, RESTS> {
     type Place = Pair;
 
     #[inline(always)]
@@ -384,26 +455,25 @@ impl<const LANE: u32> Query for BinsQuery<'_, LANE> {
 
     #[inline(always)]
     fn prefetch<K: BinKernel>(&self, kernel: K, item: Located<Pair>, _ring: &Ring, _uses: Use) {
-        kernel.prefetch(&self.lines[item.place[0]]);
-        kernel.prefetch(&self.lines[item.place[1]]);
+        prefetch_lines(kernel, self.lines, item.place);
     }
 }
 
-pub(crate) struct BinsUpdate<'a, const LANE: u32> {
-    table: &'a mut Table<LANE>,
+pub(crate) struct BinsUpdate<'a, const LANE: u32, const RESTS: bool> {
+    table: &'a mut Table<LANE, RESTS>,
     lines: &'a mut [Line],
     spare: &'a mut [u64],
 }
 
-impl<const LANE: u32> BinsUpdate<'_, LANE> {
+impl<const LANE: u32, const RESTS: bool> BinsUpdate<'_, LANE, RESTS> {
     #[inline(always)]
-    fn as_query(&self) -> BinsQuery<'_, LANE> {
+    fn as_query(&self) -> BinsQuery<'_, LANE, RESTS> {
         BinsQuery { table: &*self.table, lines: self.lines, spare: self.spare }
     }
 
     /// The same filter, so that a call that is rare does not take `self` itself out of its registers.
     #[inline(always)]
-    fn reborrow(&mut self) -> BinsUpdate<'_, LANE> {
+    fn reborrow(&mut self) -> BinsUpdate<'_, LANE, RESTS> {
         BinsUpdate { table: self.table, lines: self.lines, spare: self.spare }
     }
 
@@ -412,23 +482,23 @@ impl<const LANE: u32> BinsUpdate<'_, LANE> {
     fn write<K: BinKernel>(&mut self, kernel: K, item: Located<Pair>) -> bool {
         let fingerprint = self.table.fingerprint(item.hash);
         let lines = self.table.lines_of(kernel, self.lines, item.place, fingerprint);
-        if has_candidates(lines) {
-            let filter = self.reborrow();
-            return kernel.outlined(
-                #[inline(always)]
-                move || filter.write_candidate(kernel, item, fingerprint),
-            );
+        if let Some((line, queue)) = self.table.usual_append(kernel, lines) {
+            let place = select_unpredictable(line == 0, item.place[0], item.place[1]);
+            self.table.format.append(&mut self.lines[place], queue, fingerprint, 0, &self.table.now);
+            return false;
         }
-        let step = self.table.step_if_new(kernel, lines);
-        let has_spilled = LineFormat::<LANE>::has_spilled(lines[0].header, &self.table.now);
-        self.perform(kernel, item, fingerprint, step, has_spilled)
+        let filter = self.reborrow();
+        kernel.outlined(
+            #[inline(always)]
+            move || filter.write_unusual(kernel, item, fingerprint),
+        )
     }
 
     #[inline(always)]
-    fn write_candidate<K: BinKernel>(mut self, kernel: K, item: Located<Pair>, fingerprint: u64) -> bool {
+    fn write_unusual<K: BinKernel>(mut self, kernel: K, item: Located<Pair>, fingerprint: u64) -> bool {
         let lines = self.table.lines_of(kernel, self.lines, item.place, fingerprint);
         let step = self.table.step(kernel, lines, fingerprint);
-        let has_spilled = LineFormat::<LANE>::has_spilled(lines[0].header, &self.table.now);
+        let has_spilled = LineFormat::<LANE, RESTS>::has_spilled(lines[0].header, &self.table.now);
         self.perform(kernel, item, fingerprint, step, has_spilled)
     }
 
@@ -452,7 +522,8 @@ impl<const LANE: u32> BinsUpdate<'_, LANE> {
             Step::Append { line, queue } => {
                 let seen = has_spilled && self.as_query().spare_age(item.hash).is_some();
                 let place = select_unpredictable(line == 0, item.place[0], item.place[1]);
-                format.append(&mut self.lines[place], queue, fingerprint, now);
+                let spills = LineFormat::<LANE, RESTS>::spills(queue, now);
+                format.append(&mut self.lines[place], queue, fingerprint, spills, now);
                 seen
             }
             Step::Spill { even } => self.reborrow().spill(item, even),
@@ -477,7 +548,7 @@ impl<const LANE: u32> BinsUpdate<'_, LANE> {
     }
 }
 
-impl<const LANE: u32> Query for BinsUpdate<'_, LANE> {
+impl<const LANE: u32, const RESTS: bool> Query for BinsUpdate<'_, LANE, RESTS> {
     type Place = Pair;
 
     #[inline(always)]
@@ -492,12 +563,11 @@ impl<const LANE: u32> Query for BinsUpdate<'_, LANE> {
 
     #[inline(always)]
     fn prefetch<K: BinKernel>(&self, kernel: K, item: Located<Pair>, _ring: &Ring, _uses: Use) {
-        kernel.prefetch(&self.lines[item.place[0]]);
-        kernel.prefetch(&self.lines[item.place[1]]);
+        prefetch_lines(kernel, self.lines, item.place);
     }
 }
 
-impl<const LANE: u32> Update for BinsUpdate<'_, LANE> {
+impl<const LANE: u32, const RESTS: bool> Update for BinsUpdate<'_, LANE, RESTS> {
     #[inline(always)]
     fn insert<K: BinKernel>(&mut self, kernel: K, item: Located<Pair>, _ring: &Ring) {
         self.write(kernel, item);
@@ -518,11 +588,7 @@ impl<const LANE: u32> Update for BinsUpdate<'_, LANE> {
     }
 }
 
-impl<const LANE: u32> Contents for Bins<LANE> {
-    fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool {
-        self.newest_run(item, ring, 0).is_some_and(|(newest, _)| newest == age)
-    }
-
+impl<const LANE: u32, const RESTS: bool> Contents for Bins<LANE, RESTS> {
     /// Exact: fingerprints do not run into each other as bits do.
     fn newest_run(&self, item: u64, ring: &Ring, shifts: u32) -> Option<(Age, Age)> {
         let table = self.table.after(ring, shifts);
@@ -551,11 +617,11 @@ impl<const LANE: u32> Contents for Bins<LANE> {
 
     fn false_positive_rate(&self, ring: &Ring, shifts: u32, sample: Sample) -> f64 {
         let Table { format, now } = self.table.after(ring, shifts);
-        let live = |line: &Line| f64::from(format.queue(Portable, line[HEADER], &now).live);
+        let live = |line: &Line| f64::from(format.live(format.queue(Portable, line[HEADER], &now)));
         let live = self.mean_over_lines(sample, live);
         // Only even lines are marked.
         let is_marked =
-            |line: &Line| f64::from(u8::from(LineFormat::<LANE>::has_spilled(line[HEADER], &now)));
+            |line: &Line| f64::from(u8::from(LineFormat::<LANE, RESTS>::has_spilled(line[HEADER], &now)));
         let marked = 2.0 * self.mean_over_lines(sample, is_marked);
         let query = self.query();
         let spare = query.spare();

@@ -11,8 +11,8 @@ impl BinKernel for Portable {
     }
 
     #[inline(always)]
-    fn nth_zero(self, bits: u64, n: u32) -> u32 {
-        nth_one(!bits, n)
+    fn nth_one(self, bits: u64, n: u32) -> u32 {
+        nth_one(bits, n)
     }
 
     #[inline(always)]
@@ -65,8 +65,8 @@ fn equal_lanes<const LANE: u32>(line: &Line, fingerprint: u64) -> u64 {
     equal
 }
 
-/// The position of the one that has `n` ones below it: first its byte, by adding up the ones of all bytes at
-/// once, then its bit. Does not branch: marks are anywhere.
+/// Finds first the byte of the one, by adding up the ones of all bytes at once, then its bit. Does not branch on
+/// where it is: marks are anywhere.
 #[inline(always)]
 pub(super) fn nth_one(bits: u64, n: u32) -> u32 {
     const BYTES: u64 = 0x0101_0101_0101_0101;
@@ -74,6 +74,9 @@ pub(super) fn nth_one(bits: u64, n: u32) -> u32 {
     let nibbles = (pairs & (0x33 * BYTES)) + ((pairs >> 2) & (0x33 * BYTES));
     let counts = (nibbles + (nibbles >> 4)) & (0x0f * BYTES);
     let up_to = counts.wrapping_mul(BYTES);
+    if u64::from(n) >= up_to >> 56 {
+        return u64::BITS;
+    }
     // The top bit of a byte is set if the ones up to it are too few.
     let too_few = ((u64::from(n) | 0x80) * BYTES).wrapping_sub(up_to) & (0x80 * BYTES);
     let shift = (too_few >> 7).wrapping_mul(BYTES) >> 56 << 3;
@@ -105,14 +108,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nth_one_is_found_in_every_word() {
+    fn every_one_is_found_in_every_word() {
         let mut bits = 0x9e37_79b9_7f4a_7c15_u64;
         for round in 0..200 {
             bits = bits.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(round);
             let sparse = bits & bits.rotate_left(7);
             for word in [bits, sparse, !sparse, u64::MAX, 1, 1 << 63] {
                 let positions = (0..64).filter(|position| word >> position & 1 == 1);
-                for (n, position) in positions.enumerate() {
+                for (n, position) in positions.chain([64]).enumerate().take(64) {
                     assert_eq!(nth_one(word, n as u32), position, "{word:x} {n}");
                 }
             }

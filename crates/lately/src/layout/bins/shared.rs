@@ -12,11 +12,13 @@
 //! A header never returns to an earlier value in the same generation: its newest generation only grows.
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
+use core::hint::select_unpredictable;
+
 use super::kernel::{BinKernel, HEADER, LINE_WORDS, Line};
 use super::line::{Generation, LineFormat, LineMut};
 use super::spare::{Spare, SpareWords, SpareWordsMut};
 use super::{Bins, ItemLine, Step, Table, lines_to_visit, locate};
-use crate::layout::claims::{CLAIM, ClaimKernel, SharedRow, claim, try_claim};
+use crate::layout::claims::{CLAIM, ClaimKernel, SharedRow, claim, claim_unchanged, try_claim};
 use crate::layout::instructions::Portable;
 use crate::layout::view::View;
 use crate::layout::words::atomic::AtomicWords;
@@ -28,19 +30,19 @@ type SharedLine = SharedRow<LINE_WORDS>;
 type SharedPair<'a> = [&'a SharedLine; 2];
 type SharedItem<'a> = Located<SharedPair<'a>>;
 
-pub(crate) struct SharedBins<const LANE: u32> {
-    format: LineFormat<LANE>,
+pub(crate) struct SharedBins<const LANE: u32, const RESTS: bool> {
+    format: LineFormat<LANE, RESTS>,
     lines: usize,
     words: AtomicWords,
 }
 
-impl<const LANE: u32> SharedBins<LANE> {
-    pub(in crate::layout) fn new(bins: &Bins<LANE>, words: AtomicWords) -> Self {
+impl<const LANE: u32, const RESTS: bool> SharedBins<LANE, RESTS> {
+    pub(in crate::layout) fn new(bins: &Bins<LANE, RESTS>, words: AtomicWords) -> Self {
         Self { format: bins.table.format, lines: bins.lines, words }
     }
 
     #[inline]
-    pub(crate) fn shared(&self) -> SharedBinsRef<'_, LANE> {
+    pub(crate) fn shared(&self) -> SharedBinsRef<'_, LANE, RESTS> {
         let (lines, spare) = self.words.as_chunks().0.split_at(self.lines);
         SharedBinsRef { format: self.format, lines, spare: spare.as_flattened() }
     }
@@ -48,8 +50,8 @@ impl<const LANE: u32> SharedBins<LANE> {
 
 /// [`SharedBins`], borrowed for a call or a batch.
 #[derive(Clone, Copy)]
-pub(crate) struct SharedBinsRef<'a, const LANE: u32> {
-    format: LineFormat<LANE>,
+pub(crate) struct SharedBinsRef<'a, const LANE: u32, const RESTS: bool> {
+    format: LineFormat<LANE, RESTS>,
     lines: &'a [SharedLine],
     spare: &'a [AtomicU64],
 }
@@ -141,9 +143,9 @@ impl ReadLine {
     }
 }
 
-impl<'a, const LANE: u32> SharedBinsRef<'a, LANE> {
+impl<'a, const LANE: u32, const RESTS: bool> SharedBinsRef<'a, LANE, RESTS> {
     #[inline(always)]
-    fn table(&self, ring: &Ring) -> Table<LANE> {
+    fn table(&self, ring: &Ring) -> Table<LANE, RESTS> {
         Table { format: self.format, now: Generation::new(ring) }
     }
 
@@ -154,8 +156,9 @@ impl<'a, const LANE: u32> SharedBinsRef<'a, LANE> {
     #[inline(always)]
     fn lines_of<'l, K: BinKernel>(
         kernel: K,
-        [even, odd]: &'l [ReadLine; 2],
-        table: &Table<LANE>,
+        even: &'l ReadLine,
+        odd: &'l ReadLine,
+        table: &Table<LANE, RESTS>,
         fingerprint: u64,
     ) -> [ItemLine<'l>; 2] {
         [
@@ -168,13 +171,13 @@ impl<'a, const LANE: u32> SharedBinsRef<'a, LANE> {
     #[inline(always)]
     fn is_spilled(&self, item: u64, header: u64, ring: &Ring) -> bool {
         let now = Generation::new(ring);
-        LineFormat::<LANE>::has_spilled(header, &now) && self.spare().age_of(item, &now).is_some()
+        LineFormat::<LANE, RESTS>::has_spilled(header, &now) && self.spare().age_of(item, &now).is_some()
     }
 
     /// The same at the current generation, for an item whose even line is claimed.
     #[inline(always)]
     fn is_spilled_now(&self, item: u64, header: u64, view: &View<'_>) -> bool {
-        LineFormat::<LANE>::has_spilled(header, &Generation::new(&view.ring))
+        LineFormat::<LANE, RESTS>::has_spilled(header, &Generation::new(&view.ring))
             && self.look_into_spare(item, view)
     }
 
@@ -235,6 +238,60 @@ impl<'a, const LANE: u32> SharedBinsRef<'a, LANE> {
         even: ReadLine,
         view: &mut View<'_>,
     ) -> bool {
+        if self.append_as_usual(kernel, item, &even, view) {
+            return false;
+        }
+        let filter = *self;
+        kernel.outlined(
+            #[inline(always)]
+            move || filter.write_unusual(kernel, item, view),
+        )
+    }
+
+    /// Appends an item whose even line is claimed, and ends the claim, if everything is as usual: see
+    /// [`Table::usual_append`], and no other thread is at work on the odd line or makes a shift.
+    #[inline(always)]
+    fn append_as_usual<K: BinKernel + ClaimKernel>(
+        &self,
+        kernel: K,
+        item: SharedItem<'a>,
+        even: &ReadLine,
+        view: &mut View<'_>,
+    ) -> bool {
+        let odd = ReadLine::new(kernel, item.place[1]);
+        if !odd.is_settled(item.place[1]) || !view.is_current() {
+            return false;
+        }
+        let table = self.table(&view.ring);
+        let fingerprint = table.fingerprint(item.hash);
+        let lines = Self::lines_of(kernel, even, &odd, &table, fingerprint);
+        let Some((line, queue)) = table.usual_append(kernel, lines) else { return false };
+        if line == 1 {
+            if !claim_unchanged(item.place[1], odd.header) {
+                return false;
+            }
+            if !view.is_current() {
+                item.place[1][HEADER].store(odd.header, Ordering::Release);
+                return false;
+            }
+            item.place[0][HEADER].store(even.header, Ordering::Release);
+        }
+        // A thread that sees any of the words written below also sees the claim before it, and the generation.
+        fence(Ordering::Release);
+        let place = select_unpredictable(line == 0, item.place[0], item.place[1]);
+        self.format.append(ClaimedLine(place), queue, fingerprint, 0, &table.now);
+        true
+    }
+
+    /// Checks and inserts an item whose even line is claimed, and ends the claim.
+    #[inline(always)]
+    fn write_unusual<K: BinKernel + ClaimKernel>(
+        &self,
+        kernel: K,
+        item: SharedItem<'a>,
+        view: &mut View<'_>,
+    ) -> bool {
+        let even = ReadLine::claimed(kernel, item.place[0]);
         let mut holds_odd = false;
         let mut odd = ReadLine::settled(kernel, item.place[1]);
         loop {
@@ -246,7 +303,7 @@ impl<'a, const LANE: u32> SharedBinsRef<'a, LANE> {
             let table = self.table(&view.ring);
             let fingerprint = table.fingerprint(item.hash);
             let read = [even, odd];
-            let lines = Self::lines_of(kernel, &read, &table, fingerprint);
+            let lines = Self::lines_of(kernel, &even, &odd, &table, fingerprint);
             let step = table.step(kernel, lines, fingerprint);
             if step.writes_odd_line() && !holds_odd {
                 let header = claim(item.place[1]);
@@ -275,22 +332,23 @@ impl<'a, const LANE: u32> SharedBinsRef<'a, LANE> {
         let fingerprint = table.fingerprint(item.hash);
         let Table { format, now } = table;
         let release = |line: usize| item.place[line][HEADER].store(read[line].header, Ordering::Release);
+        let release_other = |written: usize| {
+            if written == 1 {
+                release(0);
+            } else if holds_odd {
+                release(1);
+            }
+        };
         // A thread that sees any of the words written below also sees the claim before it, and the generation.
         fence(Ordering::Release);
         match step {
             Step::Nothing => {
                 release(0);
-                if holds_odd {
-                    release(1);
-                }
+                release_other(0);
                 true
             }
             Step::Renew { line, queue, younger } => {
-                if line == 1 {
-                    release(0);
-                } else if holds_odd {
-                    release(1);
-                }
+                release_other(line);
                 let mut words = read[line].words;
                 format.renew(kernel, &mut words, queue, younger, fingerprint, &now);
                 kernel.store(item.place[line], &words);
@@ -298,19 +356,14 @@ impl<'a, const LANE: u32> SharedBinsRef<'a, LANE> {
             }
             Step::Append { line, queue } => {
                 let seen = self.is_spilled_now(item.hash, read[0].header, view);
-                if line == 1 {
-                    release(0);
-                } else if holds_odd {
-                    release(1);
-                }
-                format.append(ClaimedLine(item.place[line]), queue, fingerprint, &now);
+                release_other(line);
+                let spills = LineFormat::<LANE, RESTS>::spills(queue, &now);
+                format.append(ClaimedLine(item.place[line]), queue, fingerprint, spills, &now);
                 seen
             }
             Step::Spill { even } => {
                 let seen = self.is_spilled_now(item.hash, read[0].header, view);
-                if holds_odd {
-                    release(1);
-                }
+                release_other(0);
                 self.spare().insert(item.hash, || Generation::new(&view.current_ring()));
                 item.place[0][HEADER].store(format.spilled(even, &now), Ordering::Release);
                 seen
@@ -324,8 +377,9 @@ impl<'a, const LANE: u32> SharedBinsRef<'a, LANE> {
     }
 }
 
-impl<'a, const LANE: u32> SharedUpdate for SharedBinsRef<'a, LANE> {
+impl<'a, const LANE: u32, const RESTS: bool> SharedUpdate for SharedBinsRef<'a, LANE, RESTS> {
     type Place = SharedPair<'a>;
+    const CLAIMS: bool = true;
 
     #[inline(always)]
     fn locate(&self, hash: u64) -> SharedItem<'a> {
@@ -347,13 +401,12 @@ impl<'a, const LANE: u32> SharedUpdate for SharedBinsRef<'a, LANE> {
         item: SharedItem<'a>,
         view: &mut View<'_>,
     ) -> bool {
-        view.is_current();
         let [even, odd] = item.place;
         let mut read = [ReadLine::new(kernel, even), ReadLine::new(kernel, odd)];
         loop {
             let table = self.table(&view.ring);
             let fingerprint = table.fingerprint(item.hash);
-            let lines = Self::lines_of(kernel, &read, &table, fingerprint);
+            let lines = Self::lines_of(kernel, &read[0], &read[1], &table, fingerprint);
             if table.reports(kernel, lines, fingerprint)
                 || self.is_spilled(item.hash, read[0].header, &view.ring)
             {
@@ -415,17 +468,13 @@ impl<'a, const LANE: u32> SharedUpdate for SharedBinsRef<'a, LANE> {
         }
     }
 
-    fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool {
-        self.newest_run(item, ring, 0).is_some_and(|(newest, _)| newest == age)
-    }
-
     fn newest_run(&self, item: u64, ring: &Ring, shifts: u32) -> Option<(Age, Age)> {
         let (item, table) = (self.locate(item), self.table(&ring.after(shifts)));
         let fingerprint = table.fingerprint(item.hash);
         let read = Self::settled_lines(item);
-        let lines = Self::lines_of(Portable, &read, &table, fingerprint);
+        let lines = Self::lines_of(Portable, &read[0], &read[1], &table, fingerprint);
         let in_lines = table.age(Portable, table.find(Portable, lines, fingerprint));
-        let has_spilled = LineFormat::<LANE>::has_spilled(read[0].header, &table.now);
+        let has_spilled = LineFormat::<LANE, RESTS>::has_spilled(read[0].header, &table.now);
         let in_spare = has_spilled.then(|| self.spare().age_of(item.hash, &table.now)).flatten();
         let age = Age(in_lines.into_iter().chain(in_spare).min()?);
         Some((age, age))

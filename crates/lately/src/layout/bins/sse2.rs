@@ -46,8 +46,8 @@ impl BinKernel for Sse2 {
     }
 
     #[inline(always)]
-    fn nth_zero(self, bits: u64, n: u32) -> u32 {
-        nth_one(!bits, n)
+    fn nth_one(self, bits: u64, n: u32) -> u32 {
+        nth_one(bits, n)
     }
 
     #[inline(always)]

@@ -32,14 +32,14 @@ fn shapes() -> impl Iterator<Item = BinShape> {
         .map(|(bits, l)| BinShape::new(bits, l).unwrap())
 }
 
-struct Follow<const LANE: u32>(BinShape);
+struct Follow<const LANE: u32, const RESTS: bool>(BinShape);
 
-impl<const LANE: u32> Work for Follow<LANE> {
+impl<const LANE: u32, const RESTS: bool> Work for Follow<LANE, RESTS> {
     type Output = Line;
 
     /// Compares a line with a plain queue over many shifts, pauses and fingerprints.
     fn call<K: Kernel>(self, kernel: K) -> Line {
-        let (shape, format) = (self.0, LineFormat::<LANE>::new(self.0));
+        let (shape, format) = (self.0, LineFormat::<LANE, RESTS>::new(self.0));
         let l = u64::from(shape.window_generations);
         let mut random = Random(shape.fingerprint_bits.into());
         let mut ring = Ring::new(1, shape.window_generations);
@@ -57,7 +57,7 @@ impl<const LANE: u32> Work for Follow<LANE> {
             let spread = (1 << (shape.fingerprint_bits - 3)) + 1;
             let fingerprint = (random.below(5) * spread) & ((1 << shape.fingerprint_bits) - 1);
             let queue = format.queue(kernel, line[HEADER], &now);
-            assert_eq!(queue.live as usize, plain.0.len());
+            assert_eq!(format.live(queue) as usize, plain.0.len());
             let candidates = format.candidates(kernel, &line, fingerprint);
             let same_lane = format.in_window(queue, candidates);
             let is_equal = |number: &u32| {
@@ -69,16 +69,13 @@ impl<const LANE: u32> Work for Follow<LANE> {
             let ages: Vec<u64> = matches.map(|(_, generation)| ring.generation() - generation).collect();
             assert_eq!(matching.count_ones() as usize, ages.len());
             let younger = (matching != 0).then(|| format.younger(matching));
-            let age = younger.map(|younger| LineFormat::<LANE>::age(kernel, queue, younger));
+            let age = younger.map(|younger| format.age(kernel, queue, younger));
             assert_eq!(age.map(u64::from), ages.iter().copied().min());
             let of_newest = plain.0.iter().filter(|(_, generation)| *generation == ring.generation());
-            assert_eq!(LineFormat::<LANE>::newest(queue) as usize, of_newest.count());
+            assert_eq!(format.newest(queue) as usize, of_newest.count());
             for age in [0, 1, l / 2, l] {
                 let of_age = plain.0.iter().filter(|(_, generation)| ring.generation() - generation == age);
-                assert_eq!(
-                    LineFormat::<LANE>::count_of_age(kernel, queue, age as u32) as usize,
-                    of_age.count()
-                );
+                assert_eq!(format.count_of_age(kernel, queue, age as u32) as usize, of_age.count());
             }
             if random.below(8) == 0 {
                 line[HEADER] = format.refreshed(queue, &now);
@@ -88,7 +85,13 @@ impl<const LANE: u32> Work for Follow<LANE> {
                 assert_eq!(plain.0.remove(index).map(|(renewed, _)| renewed), Some(fingerprint));
                 plain.0.push_back((fingerprint, ring.generation()));
             } else if !format.is_full(queue) {
-                format.append(&mut line, queue, fingerprint, &now);
+                format.append(
+                    &mut line,
+                    queue,
+                    fingerprint,
+                    LineFormat::<LANE, RESTS>::spills(queue, &now),
+                    &now,
+                );
                 plain.0.push_back((fingerprint, ring.generation()));
             }
             assert!(format.is_valid(kernel, &line, &now));
@@ -104,8 +107,9 @@ fn a_line_is_a_queue_with_ages_for_every_instruction_set() {
             .iter()
             .filter_map(|instructions| AnyKernel::new(*instructions))
             .map(|kernel| match shape.fingerprint_bits {
-                ..16 => kernel.call(Follow::<8>(shape)),
-                _ => kernel.call(Follow::<16>(shape)),
+                ..16 => kernel.call(Follow::<8, true>(shape)),
+                16 => kernel.call(Follow::<16, false>(shape)),
+                _ => kernel.call(Follow::<16, true>(shape)),
             })
             .collect();
         assert!(lines.iter().all(|line| *line == lines[0]), "{shape:?}");
@@ -115,7 +119,7 @@ fn a_line_is_a_queue_with_ages_for_every_instruction_set() {
 #[test]
 fn a_spill_mark_stays_for_a_window_and_goes_before_three() {
     let shape = BinShape::new(16, 5).unwrap();
-    let format = LineFormat::<16>::new(shape);
+    let format = LineFormat::<16, false>::new(shape);
     for start in 0..20 {
         for steps in [1, 2, 5] {
             let mut ring = Ring::at_generation(1, 5, start);
@@ -131,7 +135,7 @@ fn a_spill_mark_stays_for_a_window_and_goes_before_three() {
                 if age % steps == 0 {
                     refresh(&mut line, &ring, false);
                 }
-                let is_marked = LineFormat::<16>::has_spilled(line[HEADER], &Generation::new(&ring));
+                let is_marked = LineFormat::<16, false>::has_spilled(line[HEADER], &Generation::new(&ring));
                 assert!(is_marked || age > 5, "start {start}, age {age}: the item is still in the window");
                 assert!(!is_marked || age <= 12, "start {start}, age {age}");
                 ring.advance_generation();

@@ -13,7 +13,7 @@ mod shared_row;
 use super::instructions::Sse2;
 use super::instructions::{InstructionSet, Portable};
 #[cfg(feature = "std")]
-pub(super) use shared_row::{SharedRow, claim, load, store, try_claim};
+pub(super) use shared_row::{SharedRow, claim, claim_unchanged, load, store, try_claim};
 
 /// The last bit of a row or a line: set while a thread writes to it; only in shared filters.
 pub(super) const CLAIM: u64 = 1 << 63;

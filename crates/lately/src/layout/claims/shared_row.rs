@@ -9,11 +9,14 @@ pub(in crate::layout) type SharedRow<const WORDS: usize> = [AtomicU64; WORDS];
 /// Claims a row by its last word and returns that word, if no other thread holds the row.
 #[inline(always)]
 pub(in crate::layout) fn try_claim<const WORDS: usize>(row: &SharedRow<WORDS>) -> Option<u64> {
-    let last = &row[WORDS - 1];
-    let found = last.load(Ordering::Relaxed);
-    let is_free = found & CLAIM == 0;
-    (is_free && last.compare_exchange(found, found | CLAIM, Ordering::SeqCst, Ordering::Relaxed).is_ok())
-        .then_some(found)
+    let found = row[WORDS - 1].load(Ordering::Relaxed);
+    (found & CLAIM == 0 && claim_unchanged(row, found)).then_some(found)
+}
+
+/// Claims a row whose last word is still this one, which has no claim.
+#[inline(always)]
+pub(in crate::layout) fn claim_unchanged<const WORDS: usize>(row: &SharedRow<WORDS>, last: u64) -> bool {
+    row[WORDS - 1].compare_exchange(last, last | CLAIM, Ordering::SeqCst, Ordering::Relaxed).is_ok()
 }
 
 /// Claims a row as soon as no other thread holds it.

@@ -36,6 +36,7 @@ use core::ops::Range;
 
 use libm::log1p;
 
+use super::runs::newest_run;
 use super::words::aligned::AlignedWords;
 use super::words::bits;
 use super::{Contents, Located, Query, Sample, Update, Use, due_for_visit, pieces_with};
@@ -223,10 +224,11 @@ impl<const WORDS: usize> Update for RowsUpdate<'_, WORDS> {
 }
 
 impl<const WORDS: usize> Contents for Rows<WORDS> {
-    fn matches(&self, item: u64, _ring: &Ring, age: Age) -> bool {
+    fn newest_run(&self, item: u64, ring: &Ring, shifts: u32) -> Option<(Age, Age)> {
         let row = &self.rows()[row_of(item, self.rows().len())];
         let generation = self.current.get();
-        generation.ages.segment_matches(portable::matching(row, item) & generation.live(row[WORDS - 1]), age)
+        let matching = portable::matching(row, item) & generation.live(row[WORDS - 1]);
+        newest_run(ring, shifts, |age| generation.ages.segment_matches(matching, age))
     }
 
     fn ring_was_set(&mut self, ring: &Ring) {

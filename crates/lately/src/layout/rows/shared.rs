@@ -21,6 +21,7 @@ use super::part_ages::{Generation, PartAges, Stamp};
 use super::portable;
 use super::{refresh, row_of, rows_to_visit};
 use crate::layout::claims::{CLAIM, ClaimKernel, SharedRow, claim, load, store, try_claim};
+use crate::layout::runs::newest_run;
 use crate::layout::view::View;
 use crate::layout::words::atomic::AtomicWords;
 use crate::layout::{Located, SharedUpdate, Use};
@@ -151,6 +152,7 @@ impl<'a, const WORDS: usize> ClaimedRow<'a, WORDS> {
 
 impl<'a, const WORDS: usize> SharedUpdate for SharedRowsRef<'a, WORDS> {
     type Place = &'a SharedRow<WORDS>;
+    const CLAIMS: bool = true;
 
     #[inline(always)]
     fn locate(&self, hash: u64) -> RowItem<'a, WORDS> {
@@ -179,7 +181,6 @@ impl<'a, const WORDS: usize> SharedUpdate for SharedRowsRef<'a, WORDS> {
         item: RowItem<'a, WORDS>,
         view: &mut View<'_>,
     ) -> bool {
-        view.is_current();
         loop {
             let last = item.place[WORDS - 1].load(Ordering::Acquire);
             let generation = kernel.load_generation(self.generation(&view.ring));
@@ -241,13 +242,12 @@ impl<'a, const WORDS: usize> SharedUpdate for SharedRowsRef<'a, WORDS> {
         }
     }
 
-    fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool {
+    fn newest_run(&self, item: u64, ring: &Ring, shifts: u32) -> Option<(Age, Age)> {
         let row = self.locate(item).place;
         let last = row[WORDS - 1].load(Ordering::Acquire);
         let generation = self.generation(ring);
-        generation
-            .ages
-            .segment_matches(portable::matching(&load(row, last), item) & generation.live(last), age)
+        let matching = portable::matching(&load(row, last), item) & generation.live(last);
+        newest_run(ring, shifts, |age| generation.ages.segment_matches(matching, age))
     }
 
     /// Stamps tell which segments are empty.

@@ -12,7 +12,7 @@ mod slices;
 use core::ops::Range;
 
 use super::instructions::InstructionSet;
-use super::runs::{Matches, is_reported};
+use super::runs::{Matches, is_reported, newest_run};
 use super::words::aligned::AlignedWords;
 use super::words::bits::{Words, WordsMut};
 use super::{Contents, Located, Query, Sample, Update, Use, pieces_with};
@@ -142,8 +142,8 @@ impl<G: Geometry, W: WordsMut> Update for Segmented<G, W> {
 }
 
 impl<G: Geometry> Contents for Segmented<G> {
-    fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool {
-        self.matches_at(item, ring, age)
+    fn newest_run(&self, item: u64, ring: &Ring, shifts: u32) -> Option<(Age, Age)> {
+        newest_run(ring, shifts, |age| self.matches_at(item, ring, age))
     }
 
     fn fill(&self, ring: &Ring, age: Age, sample: Sample) -> f64 {

@@ -3,7 +3,7 @@
 
 use super::{Geometry, Segmented};
 use crate::layout::kernel::Kernel;
-use crate::layout::runs::Matches as _;
+use crate::layout::runs::{Matches as _, newest_run};
 use crate::layout::view::View;
 use crate::layout::words::atomic::{AtomicWords, SharedWords};
 use crate::layout::{Located, Query, SharedUpdate, Update, Use};
@@ -18,6 +18,7 @@ impl<G: Geometry> Segmented<G, AtomicWords> {
 
 impl<G: Geometry> SharedUpdate for Segmented<G, SharedWords<'_>> {
     type Place = usize;
+    const CLAIMS: bool = false;
 
     #[inline(always)]
     fn locate(&self, hash: u64) -> Located {
@@ -31,7 +32,6 @@ impl<G: Geometry> SharedUpdate for Segmented<G, SharedWords<'_>> {
 
     #[inline(always)]
     fn contains<K: Kernel>(&self, kernel: K, item: Located, view: &mut View<'_>) -> bool {
-        view.is_current();
         loop {
             if Query::contains(self, kernel, item, &view.ring) {
                 return true;
@@ -55,8 +55,8 @@ impl<G: Geometry> SharedUpdate for Segmented<G, SharedWords<'_>> {
         seen
     }
 
-    fn matches(&self, item: u64, ring: &Ring, age: Age) -> bool {
-        self.matches_at(item, ring, age)
+    fn newest_run(&self, item: u64, ring: &Ring, shifts: u32) -> Option<(Age, Age)> {
+        newest_run(ring, shifts, |age| self.matches_at(item, ring, age))
     }
 
     fn empty_newest(&self, next: &Ring) {

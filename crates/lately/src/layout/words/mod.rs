@@ -5,5 +5,6 @@ pub(crate) mod aligned;
 pub(crate) mod atomic;
 pub(crate) mod bits;
 pub(crate) mod huge_pages;
+pub(crate) mod lanes;
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 pub(crate) mod vectors;
