@@ -5,6 +5,7 @@
 
 mod commands;
 mod csv;
+mod dates;
 mod deciding;
 mod failure;
 mod keys;

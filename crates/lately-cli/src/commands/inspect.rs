@@ -7,6 +7,7 @@ use lately::{AgeRange, Filter, HashFunction, Layout};
 use serde_json::{Value, json};
 
 use super::human::{Listing, human_bytes, human_span, human_window};
+use crate::dates::date;
 use crate::failure::Failure;
 use crate::writing::{load_state, print};
 
@@ -80,7 +81,7 @@ fn text(filter: &Filter) -> String {
     );
     listing.line("", format!("{:.0} distinct records in the window", statistics.estimated_distinct_items));
     if let Some(latest) = statistics.latest_ms {
-        listing.line("latest time", format!("{latest} ms since 1970"));
+        listing.line("latest time", date(latest));
         listing.line("backward steps", statistics.backward_steps);
         listing.line("overloaded", format!("{} generations", statistics.overloaded_generations));
     }

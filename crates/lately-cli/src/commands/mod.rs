@@ -25,7 +25,7 @@ pub(crate) struct Lately {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    Dedup(dedup::Dedup),
+    Dedup(Box<dedup::Dedup>),
     Contains(contains::Contains),
     Inspect(inspect::Inspect),
     Plan(plan::PlanCommand),

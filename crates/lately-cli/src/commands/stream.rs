@@ -34,11 +34,15 @@ fn pass_through(
         match source.next(state.as_ref().and_then(|state| state.until_checkpoint())) {
             Ok(None) => {}
             Ok(Some(batch)) => {
-                sieve.decide(&batch, |record, verdict| output.note(&batch, record, verdict));
+                let decided = sieve.decide(&batch, |record, verdict| output.note(&batch, record, verdict));
                 output.write(&batch)?;
                 progress.inc(batch.bytes().len() as u64);
                 if let Some(state) = &mut state {
                     state.touch();
+                }
+                // The records before the one that ends the run have been written, and count.
+                if let Err(failure) = decided {
+                    return Ok(InputEnd::Failed(failure));
                 }
                 source.recycle(batch);
             }

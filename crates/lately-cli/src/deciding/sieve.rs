@@ -1,24 +1,19 @@
 //! Decides on the records of a batch, in order: queries the filter for their keys.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::ops::Range;
+use std::time::Duration;
 
 use lately::Filter;
 
+use super::clock::{Clock, EventClock, Place};
+use super::on_late::OnLate;
 use super::refresh::Refresh;
+use super::troubles::Troubles;
 use super::verdict::{Counts, Verdict};
+use crate::dates::{about, date, now_ms};
+use crate::failure::Failure;
 use crate::keys::OnMissing;
 use crate::reading::{Batch, UnkeyedKind};
-
-/// The source of a time window's time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Clock {
-    /// The time of arrival.
-    Arrival,
-    /// The times in the records.
-    Events,
-    /// No time: the window is a count, or nothing is changed.
-    None,
-}
 
 /// The number of answers taken from the filter at a time.
 const ANSWERS: usize = 1024;
@@ -26,52 +21,158 @@ const ANSWERS: usize = 1024;
 pub(crate) struct Sieve {
     pub(crate) filter: Filter,
     refresh: Refresh,
-    clock: Clock,
+    time: Time,
     on_missing: OnMissing,
     pub(crate) counts: Counts,
-    /// Copies of the filter's latest time and of its next shift, which decide when it must be advanced.
-    latest_ms: Option<u64>,
-    next_shift_ms: Option<u64>,
+    pub(crate) troubles: Troubles,
+}
+
+/// Where the filter's time comes from.
+enum Time {
+    Arrival,
+    Events(EventClock),
+    None,
 }
 
 impl Sieve {
     pub(crate) fn new(filter: Filter, refresh: Refresh, clock: Clock, on_missing: OnMissing) -> Self {
-        let (latest_ms, next_shift_ms) = (filter.latest_ms(), filter.next_shift_ms());
-        Self { filter, refresh, clock, on_missing, counts: Counts::default(), latest_ms, next_shift_ms }
+        let time = match clock {
+            Clock::Arrival => Time::Arrival,
+            Clock::Events(rules) => Time::Events(EventClock::new(&filter, rules)),
+            Clock::None => Time::None,
+        };
+        let (counts, troubles) = (Counts::default(), Troubles::default());
+        Self { filter, refresh, time, on_missing, counts, troubles }
     }
 
     /// Decides on every record of the batch, and passes its number and the verdict to `note`. A header that
-    /// repeats the first file's gets no verdict, nor does a record that `--missing drop` leaves out.
-    pub(crate) fn decide(&mut self, batch: &Batch, mut note: impl FnMut(usize, Verdict)) {
-        if self.clock == Clock::Arrival {
-            self.filter.advance_to(now_ms());
+    /// repeats the first file's gets no verdict, nor does a record that `--missing drop` or `--late drop`
+    /// leaves out. If a record ends the run, no record from there on gets a verdict.
+    pub(crate) fn decide(
+        &mut self,
+        batch: &Batch,
+        mut note: impl FnMut(usize, Verdict),
+    ) -> Result<(), Failure> {
+        match &mut self.time {
+            Time::Arrival => self.filter.advance_to(now_ms()),
+            Time::Events(clock) => clock.read_system_clock(),
+            Time::None => {}
         }
+        self.troubles.add_examples(&batch.examples);
         let (mut record, mut key) = (0, 0);
         for unkeyed in &batch.unkeyed {
             let keyed = unkeyed.record - record;
-            self.decide_keyed(batch, record, key..key + keyed, &mut note);
+            self.decide_keyed(batch, record, key..key + keyed, &mut note)?;
             self.decide_unkeyed(unkeyed.record, unkeyed.kind, &mut note);
             (record, key) = (unkeyed.record + 1, key + keyed);
         }
-        self.decide_keyed(batch, record, key..batch.hashes.len(), &mut note);
+        self.decide_keyed(batch, record, key..batch.hashes.len(), &mut note)?;
         self.counts.bytes += batch.bytes().len() as u64;
+        Ok(())
     }
 
     /// Decides on the records from `record` on, whose keys are `keys`.
     fn decide_keyed(
         &mut self,
         batch: &Batch,
-        mut record: usize,
-        keys: std::ops::Range<usize>,
+        record: usize,
+        keys: Range<usize>,
         note: &mut impl FnMut(usize, Verdict),
-    ) {
+    ) -> Result<(), Failure> {
+        if matches!(self.time, Time::Events(_)) {
+            return self.decide_over_time(batch, record, keys, note);
+        }
+        self.look_up(&batch.hashes[keys], record, note);
+        Ok(())
+    }
+
+    /// Gives the same answers as advancing the time before each record. Between two shifts the time changes
+    /// no answer, so the records between them are looked up together.
+    fn decide_over_time(
+        &mut self,
+        batch: &Batch,
+        first: usize,
+        keys: Range<usize>,
+        note: &mut impl FnMut(usize, Verdict),
+    ) -> Result<(), Failure> {
+        let record_of = |key: usize| first + key - keys.start;
+        // The first key that was not looked up yet.
+        let mut next = keys.start;
+        for key in keys.clone() {
+            let time = batch.times[key];
+            let Time::Events(clock) = &mut self.time else { break };
+            if clock.is_latest(time) {
+                self.troubles.note_time(time, 0);
+                continue;
+            }
+            let place = clock.place(time);
+            if let Place::Current = place {
+                self.troubles.note_time(time, clock.behind_ms(time));
+                clock.advance(&mut self.filter, time);
+                continue;
+            }
+            self.look_up(&batch.hashes[next..key], record_of(next), note);
+            let is_aside = self.enter(place, time, record_of(key), note)?;
+            next = if is_aside { key + 1 } else { key };
+        }
+        self.look_up(&batch.hashes[next..keys.end], record_of(next), note);
+        Ok(())
+    }
+
+    /// Advances the clock to a time at which the filter shifts. Decides on the record, and returns true, if it
+    /// is not to be looked up.
+    fn enter(
+        &mut self,
+        place: Place,
+        time: u64,
+        record: usize,
+        note: &mut impl FnMut(usize, Verdict),
+    ) -> Result<bool, Failure> {
+        let Time::Events(clock) = &mut self.time else { return Ok(false) };
+        let number = self.counts.records + 1;
+        if let Place::Jump(jump) = place {
+            if self.on_missing == OnMissing::Fail {
+                return Err(Failure::other(format!(
+                    "record {number} of the run: {jump}; use --missing pass or --missing drop to continue with the next \
+                     record, or believe it with a larger --max-jump"
+                )));
+            }
+            self.troubles.note_jump(number, jump);
+            self.decide_missing(record, note);
+            return Ok(true);
+        }
+        let (is_late, behind_ms, on_late) =
+            (matches!(place, Place::Late), clock.behind_ms(time), clock.on_late);
+        if is_late && on_late == OnLate::Fail {
+            return Err(Failure::other(format!(
+                "record {number} of the run: its time, {}, is {} behind the latest one, more than --within; sort the \
+                 records by time, or use --late pass or --late drop to continue with the next record",
+                date(time),
+                about(Duration::from_millis(behind_ms)),
+            )));
+        }
+        self.troubles.note_time(time, behind_ms);
+        clock.advance(&mut self.filter, time);
+        if !is_late {
+            return Ok(false);
+        }
+        self.counts.records += 1;
+        self.counts.late += 1;
+        if on_late == OnLate::Pass {
+            note(record, Verdict::Late);
+        }
+        Ok(true)
+    }
+
+    /// Looks up the keys of the records from `record` on.
+    fn look_up(&mut self, hashes: &[u64], mut record: usize, note: &mut impl FnMut(usize, Verdict)) {
         let mut answers = [false; ANSWERS];
-        for start in keys.clone().step_by(ANSWERS) {
-            let keys = start..keys.end.min(start + ANSWERS);
-            let seen = &mut answers[..keys.len()];
-            match self.clock {
-                Clock::Events => self.ask_over_time(&batch.hashes[keys.clone()], &batch.times[keys], seen),
-                Clock::Arrival | Clock::None => self.ask(&batch.hashes[keys], seen),
+        for hashes in hashes.chunks(ANSWERS) {
+            let seen = &mut answers[..hashes.len()];
+            match self.refresh {
+                Refresh::Every => self.filter.check_and_insert_hash_batch(hashes, seen),
+                Refresh::First => self.filter.check_or_insert_hash_batch(hashes, seen),
+                Refresh::Never => self.filter.contains_hash_batch(hashes, seen),
             }
             let duplicates = seen.iter().filter(|seen| **seen).count() as u64;
             self.counts.records += seen.len() as u64;
@@ -88,48 +189,18 @@ impl Sieve {
         match kind {
             UnkeyedKind::Header => note(record, Verdict::Header),
             UnkeyedKind::RepeatedHeader => {}
-            UnkeyedKind::Missing => {
-                self.counts.records += 1;
-                self.counts.missing += 1;
-                if self.on_missing == OnMissing::Pass {
-                    note(record, Verdict::Missing);
-                }
+            UnkeyedKind::Missing(reason) => {
+                self.troubles.note_unread(reason);
+                self.decide_missing(record, note);
             }
         }
     }
 
-    fn ask(&mut self, hashes: &[u64], seen: &mut [bool]) {
-        match self.refresh {
-            Refresh::Every => self.filter.check_and_insert_hash_batch(hashes, seen),
-            Refresh::First => self.filter.check_or_insert_hash_batch(hashes, seen),
-            Refresh::Never => self.filter.contains_hash_batch(hashes, seen),
+    fn decide_missing(&mut self, record: usize, note: &mut impl FnMut(usize, Verdict)) {
+        self.counts.records += 1;
+        self.counts.missing += 1;
+        if self.on_missing == OnMissing::Pass {
+            note(record, Verdict::Missing);
         }
     }
-
-    /// Gives the same answers as advancing the time before each record. Between two shifts the time changes
-    /// no answer, so the records between them are queried together.
-    fn ask_over_time(&mut self, hashes: &[u64], times: &[u64], seen: &mut [bool]) {
-        let mut asked = 0;
-        for (record, &time) in times.iter().enumerate() {
-            if self.latest_ms == Some(time) {
-                continue;
-            }
-            let shifts = self.next_shift_ms.is_none_or(|next| time >= next);
-            if shifts {
-                self.ask(&hashes[asked..record], &mut seen[asked..record]);
-                asked = record;
-            }
-            // Also for a time before the latest: the filter counts these.
-            self.filter.advance_to(time);
-            self.latest_ms = self.latest_ms.max(Some(time));
-            if shifts {
-                self.next_shift_ms = self.filter.next_shift_ms();
-            }
-        }
-        self.ask(&hashes[asked..], &mut seen[asked..]);
-    }
-}
-
-fn now_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }

@@ -6,16 +6,20 @@ pub(crate) enum Verdict {
     Seen,
     /// The record has no key.
     Missing,
+    /// The record's window has passed.
+    Late,
     /// The record names the columns.
     Header,
 }
 
-/// Counts of records. `records` is the sum of `unique`, `duplicates` and `missing`; headers are not records.
+/// Counts of records. `records` is the sum of `unique`, `duplicates`, `missing` and `late`; headers are not
+/// records.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) records: u64,
     pub(crate) unique: u64,
     pub(crate) duplicates: u64,
     pub(crate) missing: u64,
+    pub(crate) late: u64,
     pub(crate) bytes: u64,
 }

@@ -3,6 +3,7 @@
 mod columns;
 mod fields;
 mod json;
+mod missing;
 mod on_missing;
 mod times;
 mod values;
@@ -11,8 +12,11 @@ mod wanted;
 pub(crate) use columns::Columns;
 pub(crate) use fields::{Delimiter, Fields};
 pub(crate) use json::JsonPaths;
+pub(crate) use missing::Missing;
 pub(crate) use on_missing::OnMissing;
-pub(crate) use times::TimeUnit;
+pub(crate) use times::{Pattern, TimeFormat, TimeUnit, Times, Zone};
+
+use std::ops::Range;
 
 use lately::CompositeKey;
 
@@ -41,11 +45,50 @@ pub(crate) struct Keys {
     values: Values,
     /// The number of the key's values, which are in the first slots; if 0, the whole record is the key.
     key_slots: usize,
-    /// The unit of the time, which is in the slot after them.
-    time: Option<TimeUnit>,
+    time: Option<TimeValues>,
     /// Several values as one key; its memory is reused.
     composite: CompositeKey,
     terminator: u8,
+}
+
+/// The values that are the time, in the slots after the key's.
+#[derive(Debug)]
+struct TimeValues {
+    slots: Range<usize>,
+    times: Times,
+    /// Several values, joined by spaces; its memory is reused.
+    joined: Vec<u8>,
+}
+
+impl TimeValues {
+    fn read(&mut self, record: &[u8], values: &Values) -> Result<u64, Missing> {
+        let Self { slots, times, joined } = self;
+        times.read(text_of(slots, record, values, joined).ok_or(Missing::Value)?)
+    }
+
+    fn explain(&mut self, record: &[u8], values: &Values) -> String {
+        let Self { slots, times, joined } = self;
+        times.explain(text_of(slots, record, values, joined).unwrap_or_default())
+    }
+}
+
+/// Returns the value of a slot, or the joined values of several; `None` if one is missing.
+#[inline]
+fn text_of<'a>(
+    slots: &Range<usize>,
+    record: &'a [u8],
+    values: &'a Values,
+    joined: &'a mut Vec<u8>,
+) -> Option<&'a [u8]> {
+    if slots.len() == 1 {
+        return values.get(record, slots.start);
+    }
+    joined.clear();
+    for slot in slots.clone() {
+        joined.extend_from_slice(values.get(record, slot)?);
+        joined.push(b' ');
+    }
+    Some(joined)
 }
 
 impl Keys {
@@ -53,14 +96,19 @@ impl Keys {
         Self::new(None, 0, None, terminator)
     }
 
-    /// `format` fills the slots `0..key_slots`, and one more if there is a time.
+    /// `format` fills the slots `0..key_slots`, and as many more as the time has values.
     pub(crate) fn new(
         format: Option<Format>,
         key_slots: usize,
-        time: Option<TimeUnit>,
+        time: Option<(usize, Times)>,
         terminator: u8,
     ) -> Self {
-        let values = Values::new(key_slots + usize::from(time.is_some()));
+        let time = time.map(|(values, times)| TimeValues {
+            slots: key_slots..key_slots + values,
+            times,
+            joined: Vec::new(),
+        });
+        let values = Values::new(time.as_ref().map_or(key_slots, |time| time.slots.end));
         Self { format, values, key_slots, time, composite: CompositeKey::new(), terminator }
     }
 
@@ -74,6 +122,13 @@ impl Keys {
         matches!(self.format, Some(Format::Csv(_)))
     }
 
+    /// Starts another file, whose times may be spelled in another way.
+    pub(crate) fn start_file(&mut self) {
+        if let Some(time) = &mut self.time {
+            time.times.start_file();
+        }
+    }
+
     /// Looks up the columns in the header of a file.
     pub(crate) fn read_header(&mut self, header: &[u8]) -> Result<(), String> {
         match &mut self.format {
@@ -82,17 +137,16 @@ impl Keys {
         }
     }
 
-    /// Returns the key of a record, which may or may not end with a terminator. Returns `None` if the record
-    /// has no key, or lacks a requested time.
+    /// Returns the key of a record, which may or may not end with a terminator, and its time if requested.
     #[inline]
-    pub(crate) fn key_of<'a>(&'a mut self, record: &'a [u8]) -> Option<Key<'a>> {
+    pub(crate) fn key_of<'a>(&'a mut self, record: &'a [u8]) -> Result<Key<'a>, Missing> {
         if self.format.is_none() {
-            return Some(Key { bytes: content(record, self.terminator, false), time_ms: None });
+            return Ok(Key { bytes: content(record, self.terminator, false), time_ms: None });
         }
         self.key_inside(record)
     }
 
-    fn key_inside<'a>(&'a mut self, record: &'a [u8]) -> Option<Key<'a>> {
+    fn key_inside<'a>(&'a mut self, record: &'a [u8]) -> Result<Key<'a>, Missing> {
         let text = content(record, self.terminator, true);
         self.values.clear();
         match &mut self.format {
@@ -101,23 +155,32 @@ impl Keys {
             Some(Format::Csv(columns)) => columns.find(text, &mut self.values),
             Some(Format::Json(paths)) => paths.find(text, &mut self.values),
         }
-        let time_ms = match self.time {
+        let time_ms = match &mut self.time {
             None => None,
-            Some(unit) => Some(times::parse_ms(self.values.get(text, self.key_slots)?, unit)?),
+            Some(time) => Some(time.read(text, &self.values)?),
         };
         let bytes = match self.key_slots {
-            0 if self.has_header() && text.is_empty() => return None,
+            0 if self.has_header() && text.is_empty() => return Err(Missing::Value),
             0 => text,
-            1 => self.values.get(text, 0)?,
+            1 => self.values.get(text, 0).ok_or(Missing::Value)?,
             _ => {
                 self.composite.clear();
                 for slot in 0..self.key_slots {
-                    self.composite.push(self.values.get(text, slot)?);
+                    self.composite.push(self.values.get(text, slot).ok_or(Missing::Value)?);
                 }
                 self.composite.as_bytes()
             }
         };
-        Some(Key { bytes, time_ms })
+        Ok(Key { bytes, time_ms })
+    }
+
+    /// Says why the time of a record was not read. The record must be the last one passed to
+    /// [`key_of`](Self::key_of).
+    #[cold]
+    pub(crate) fn explain_time(&mut self, record: &[u8]) -> String {
+        let text = content(record, self.terminator, true);
+        let Some(time) = &mut self.time else { return String::new() };
+        time.explain(text, &self.values)
     }
 }
 

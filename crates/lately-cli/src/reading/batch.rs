@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::keys::Missing;
+
 /// The most bytes per read: enough that system calls and handing over cost little, few enough for the cache.
 pub(crate) const BLOCK_BYTES: usize = 256 << 10;
 /// The most records in a batch, so that a stream of empty lines does not need more memory than others.
@@ -23,6 +25,8 @@ pub(crate) struct Batch {
     pub(crate) times: Vec<u64>,
     /// The records that have no key, in order.
     pub(crate) unkeyed: Vec<Unkeyed>,
+    /// About the first record of the run whose time was not read, for each reason.
+    pub(crate) examples: Vec<(Missing, String)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -33,8 +37,8 @@ pub(crate) struct Unkeyed {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnkeyedKind {
-    /// The key is missing.
-    Missing,
+    /// The key or the time is missing.
+    Missing(Missing),
     /// The header of a CSV file.
     Header,
     /// The same header again, at the start of a later file.
@@ -51,6 +55,7 @@ impl Batch {
             hashes: Vec::new(),
             times: Vec::new(),
             unkeyed: Vec::new(),
+            examples: Vec::new(),
         }
     }
 
@@ -65,6 +70,7 @@ impl Batch {
         self.hashes.clear();
         self.times.clear();
         self.unkeyed.clear();
+        self.examples.clear();
     }
 
     /// Appends bytes, and makes room for them.

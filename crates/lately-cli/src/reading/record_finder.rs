@@ -8,7 +8,7 @@ use super::batch::{Batch, MAX_RECORDS, Unkeyed, UnkeyedKind};
 use super::splitter::{Splitter, append_ends};
 use crate::csv::BYTE_ORDER_MARK;
 use crate::failure::Failure;
-use crate::keys::{Keys, OnMissing};
+use crate::keys::{Keys, Missing, OnMissing};
 
 pub(crate) struct RecordFinder {
     splitter: Splitter,
@@ -21,6 +21,8 @@ pub(crate) struct RecordFinder {
     file: PathBuf,
     /// The current file's records so far.
     records: u64,
+    /// The reasons of which a batch has an example.
+    explained: Vec<Missing>,
 }
 
 impl RecordFinder {
@@ -30,11 +32,21 @@ impl RecordFinder {
         on_missing: OnMissing,
         hash_function: HashFunction,
     ) -> Self {
-        Self { splitter, keys, on_missing, hash_function, header: None, file: PathBuf::new(), records: 0 }
+        Self {
+            splitter,
+            keys,
+            on_missing,
+            hash_function,
+            header: None,
+            file: PathBuf::new(),
+            records: 0,
+            explained: Vec::new(),
+        }
     }
 
     pub(super) fn start_file(&mut self, name: &Path) {
         self.splitter.restart();
+        self.keys.start_file();
         self.file = name.to_path_buf();
         self.records = 0;
     }
@@ -71,18 +83,24 @@ impl RecordFinder {
         let mut without_key = None;
         if self.records == 0 && self.keys.has_header() {
             without_key = Some(self.read_header(record)?);
-        } else if let Some(key) = self.keys.key_of(record) {
-            batch.hashes.push(self.hash_function.hash(key.bytes));
-            batch.times.extend(key.time_ms);
-        } else if self.on_missing == OnMissing::Fail {
-            return Err(Failure::other(format!(
-                "{}: record {} has no key (or no time): the requested field, column or path is missing; \
-                 use --missing pass or --missing drop to continue with the next record",
-                self.file.display(),
-                self.records + 1,
-            )));
         } else {
-            without_key = Some(UnkeyedKind::Missing);
+            match self.keys.key_of(record) {
+                Ok(key) => {
+                    batch.hashes.push(self.hash_function.hash(key.bytes));
+                    batch.times.extend(key.time_ms);
+                }
+                Err(missing) => {
+                    if missing != Missing::Value && !self.explained.contains(&missing) {
+                        self.explained.push(missing);
+                        let example = format!("{}: {}", self.place(), self.keys.explain_time(record));
+                        batch.examples.push((missing, example));
+                    }
+                    if self.on_missing == OnMissing::Fail {
+                        return Err(self.no_key(missing, &batch.examples));
+                    }
+                    without_key = Some(UnkeyedKind::Missing(missing));
+                }
+            }
         }
         if let Some(kind) = without_key {
             batch.unkeyed.push(Unkeyed { record: batch.ends.len(), kind });
@@ -91,6 +109,25 @@ impl RecordFinder {
         batch.scanned = end;
         self.records += 1;
         Ok(())
+    }
+
+    /// Names the next record.
+    fn place(&self) -> String {
+        format!("record {} of {}", self.records + 1, self.file.display())
+    }
+
+    #[cold]
+    fn no_key(&self, missing: Missing, examples: &[(Missing, String)]) -> Failure {
+        const REMEDY: &str = "use --missing pass or --missing drop to continue with the next record";
+        // `Fail` ends the run at the first record, so an example is about this one.
+        match examples.iter().find(|(reason, _)| *reason == missing) {
+            Some((_, example)) => Failure::other(format!("{example}; {REMEDY}")),
+            None => Failure::other(format!(
+                "{}: record {} has no key (or no time): the requested field, column or path is missing; {REMEDY}",
+                self.file.display(),
+                self.records + 1,
+            )),
+        }
     }
 
     #[cold]

@@ -16,7 +16,7 @@ pub(crate) enum Emit {
     Unique,
     /// Records seen lately
     Duplicates,
-    /// All records, each after a column that says new, seen or missing
+    /// All records, each after a column that says new, seen, missing or late
     Tagged,
     /// No records
     #[value(skip)]
@@ -114,6 +114,7 @@ fn tag(verdict: Verdict) -> &'static str {
         Verdict::New => "new",
         Verdict::Seen => "seen",
         Verdict::Missing => "missing",
+        Verdict::Late => "late",
         // The name of the column of tags.
         Verdict::Header => "lately",
     }

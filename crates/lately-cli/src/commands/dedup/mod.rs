@@ -1,5 +1,6 @@
 //! `lately dedup`: passes a stream through without the records seen lately.
 
+mod notices;
 mod stored;
 mod summary;
 
@@ -10,14 +11,14 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use lately::{Filter, PendingSave, Promise};
 
-use super::flags::{PromiseFlags, RecordFlags, units};
+use super::flags::{PromiseFlags, RecordFlags, TimeFlags, units};
 use super::stream;
 use crate::deciding::{Clock, Refresh, Sieve};
 use crate::failure::Failure;
-use crate::keys::TimeUnit;
 use crate::reading::{InputEnd, Inputs};
 use crate::system::standard_streams::tell;
 use crate::writing::{Emit, Output, StateFile, print};
+use notices::StateClock;
 use summary::{Summary, counts_text};
 
 const EXAMPLES: &str = "\
@@ -29,6 +30,8 @@ Examples:
       --refresh first --state alerts.lately
   Drop webhook redeliveries, by the event's own time:
     lately dedup --json event.id --within 24h --capacity 5M --time-field event.created hooks.jsonl
+  At most one line per client and hour of a web server's log, by the times in it:
+    lately dedup --field 1 --within 1h --capacity 1M --time-field 4,5 --refresh first access.log
   CSV, by two columns: the repeats, with a summary:
     lately dedup --csv --column user,ts --window 1e6 --emit duplicates --stats clicks.csv
   NUL-separated file names:
@@ -53,18 +56,6 @@ pub(crate) struct Dedup {
     output: OutputFlags,
     #[command(flatten)]
     state: StateFlags,
-}
-
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Window")]
-struct TimeFlags {
-    /// Take the time from the record, not from the clock: a field number, or with --csv a column, with --json
-    /// a path
-    #[arg(long, value_name = "FIELD", requires = "within", conflicts_with = "window")]
-    time_field: Option<String>,
-    /// The format of that time
-    #[arg(long, value_name = "UNIT", default_value = "auto", requires = "time_field")]
-    time_unit: TimeUnit,
 }
 
 #[derive(Args, Debug)]
@@ -109,30 +100,41 @@ impl Dedup {
         let promise = Promise::from(&self.promise);
         let mut state = self.open_state()?;
         let filter = load_or_build(promise, state.as_ref())?;
-        let overloaded_before =
-            if promise.span.is_some() { filter.counters().overloaded_generations } else { 0 };
-        let time_field = self.time.time_field.as_deref().map(|field| (field, self.time.time_unit));
-        let clock = match (&time_field, promise.span) {
-            (Some(_), _) => Clock::Events,
+        let overloaded_before = filter.counters().overloaded_generations;
+        let rules = self.time.rules();
+        let clock = match (rules, promise.span) {
+            (Some(rules), _) => Clock::Events(rules),
             (None, Some(_)) => Clock::Arrival,
             (None, None) => Clock::None,
         };
+        let mut state_clock = self.state.state.as_deref().and_then(|path| StateClock::of(path, &filter));
+        if let Some(notice) = state_clock.as_mut().and_then(|state| state.ahead_of_system(&clock)) {
+            tell(&notice);
+        }
         let emit = if self.output.count { Emit::Nothing } else { self.output.emit };
         let mut output = Output::open(emit, self.records.tag_delimiter())?;
         inputs.check_output(output.file())?;
         let started = Instant::now();
-        let finder = self.records.finder(time_field, filter.hash_function())?;
+        let finder = self.records.finder(self.time.times(), filter.hash_function())?;
         let mut sieve = Sieve::new(filter, self.refresh, clock, self.records.missing);
         // After a failure the filter contains records that were not written: it must not be saved.
         let end = stream::run(inputs, finder, &mut sieve, &mut output, state.as_mut())?;
 
-        let counted = if self.output.count { print(&counts_text(&sieve.counts)) } else { Ok(()) };
+        let counted =
+            if self.output.count { print(&counts_text(&sieve.counts, rules.is_some())) } else { Ok(()) };
         let saved = match &mut state {
             // It must not be saved either if the counts could not be printed.
             Some(state) if counted.is_ok() => state.save(&sieve.filter, output.durable()),
             _ => Ok(()),
         };
-        let summarised = self.summarise(&promise, &sieve, started.elapsed(), overloaded_before);
+        for notice in notices::of_run(&sieve, rules, self.records.missing, state_clock.as_ref()) {
+            tell(&notice);
+        }
+        let overloaded = sieve.filter.counters().overloaded_generations - overloaded_before;
+        if let (1.., Some(capacity)) = (overloaded, promise.capacity) {
+            tell(&notices::overload(overloaded, capacity));
+        }
+        let summarised = self.summarise(&sieve, started.elapsed());
         let (failed, stopped) = match end {
             InputEnd::Complete => (Ok(()), Ok(())),
             InputEnd::Failed(failure) => (Err(failure), Ok(())),
@@ -146,32 +148,17 @@ impl Dedup {
         self.state.state.as_ref().map(|path| StateFile::open(path, interval)).transpose()
     }
 
-    fn summarise(
-        &self,
-        promise: &Promise,
-        sieve: &Sieve,
-        elapsed: Duration,
-        overloaded_before: u64,
-    ) -> Result<(), Failure> {
-        let is_asked_for = self.output.stats || self.output.stats_json.is_some();
-        // A summary reads the whole filter. It is made only if requested, or if a time window may need a
-        // warning.
-        let summary = (is_asked_for || promise.span.is_some())
-            .then(|| Summary::new(sieve.counts, elapsed, &sieve.filter));
-        let capacity = promise.capacity.unwrap_or(0);
-        if let Some(warning) =
-            summary.as_ref().and_then(|summary| summary.warning(capacity, overloaded_before))
-        {
-            tell(&warning);
+    fn summarise(&self, sieve: &Sieve, elapsed: Duration) -> Result<(), Failure> {
+        let OutputFlags { stats, stats_json, .. } = &self.output;
+        if !*stats && stats_json.is_none() {
+            return Ok(());
         }
-        if sieve.counts.records > 0 && sieve.counts.missing == sieve.counts.records {
-            tell("lately: no record had a key (or a time); check --field, --column, --json and --time-field");
-        }
-        if let Some(summary) = summary.as_ref().filter(|_| self.output.stats) {
+        let summary = Summary::new(sieve, elapsed);
+        if *stats {
             tell(summary.text().trim_end());
         }
-        if let Some((path, summary)) = self.output.stats_json.as_ref().zip(summary.as_ref()) {
-            let json = serde_json::to_string_pretty(summary)
+        if let Some(path) = stats_json {
+            let json = serde_json::to_string_pretty(&summary)
                 .map_err(|error| Failure::other(format!("{}: {error}", path.display())))?;
             fs::write(path, json + "\n").map_err(|error| Failure::file(path, &error))?;
         }

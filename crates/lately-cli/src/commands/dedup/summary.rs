@@ -2,16 +2,21 @@
 
 use std::time::Duration;
 
-use lately::{Filter, Statistics};
+use lately::Counters;
 use serde::Serialize;
 
 use crate::commands::human::{Listing, human_bytes, human_span};
-use crate::deciding::Counts;
+use crate::dates::about;
+use crate::deciding::{Counts, Sieve};
 
-/// Formats the output of `--count`.
-pub(super) fn counts_text(counts: &Counts) -> String {
-    let Counts { records, unique, duplicates, missing, .. } = counts;
-    format!("records {records}\nunique {unique}\nduplicates {duplicates}\nmissing {missing}\n")
+/// How much of a filter is read for an estimate: enough for three digits.
+const SAMPLE_BYTES: u64 = 64 << 20;
+
+/// Formats the output of `--count`. Only records with times can be late.
+pub(super) fn counts_text(counts: &Counts, have_times: bool) -> String {
+    let Counts { records, unique, duplicates, missing, late, .. } = counts;
+    let late = if have_times { format!("late {late}\n") } else { String::new() };
+    format!("records {records}\nunique {unique}\nduplicates {duplicates}\nmissing {missing}\n{late}")
 }
 
 /// The output of `--stats` and `--stats-json`.
@@ -42,21 +47,36 @@ struct TimeTroubles {
     overloaded_generations: u64,
     /// Times that were earlier than the latest time.
     backward_steps: u64,
+    /// Records of this run that were behind the latest time by more than the span.
+    late: u64,
+    /// By how much a record of this run was behind the latest time, at most.
+    most_behind_ms: u64,
+    /// Times of this run that were not believed.
+    refused_times: u64,
 }
 
 impl TimeTroubles {
-    /// Returns the counts since the filter was built; `None` for a count window.
-    fn of(filter: &Filter, statistics: &Statistics) -> Option<Self> {
-        let Statistics { overloaded_generations, backward_steps, .. } = *statistics;
-        filter.guaranteed_span().map(|_| Self { overloaded_generations, backward_steps })
+    /// The first two count since the filter was built. `None` for a count window.
+    fn of(sieve: &Sieve) -> Option<Self> {
+        let Sieve { filter, counts, troubles, .. } = sieve;
+        let Counters { overloaded_generations, backward_steps, .. } = filter.counters();
+        filter.guaranteed_span().map(|_| Self {
+            overloaded_generations,
+            backward_steps,
+            late: counts.late,
+            most_behind_ms: troubles.most_behind_ms,
+            refused_times: troubles.refused,
+        })
     }
 }
 
 impl Summary {
-    /// Reads the filter's whole memory.
-    pub(super) fn new(counts: Counts, elapsed: Duration, filter: &Filter) -> Self {
-        let Counts { records, unique, duplicates, missing, bytes } = counts;
-        let (plan, statistics) = (filter.plan(), filter.statistics());
+    /// Reads a sample of a large filter's memory.
+    pub(super) fn new(sieve: &Sieve, elapsed: Duration) -> Self {
+        let filter = &sieve.filter;
+        let Counts { records, unique, duplicates, missing, bytes, .. } = sieve.counts;
+        let (plan, now_ms) = (filter.plan(), filter.latest_ms().unwrap_or(0));
+        let statistics = filter.as_of(now_ms).estimate(SAMPLE_BYTES);
         let seconds = elapsed.as_secs_f64();
         Self {
             records,
@@ -71,20 +91,8 @@ impl Summary {
             predicted_false_positive_rate: plan.false_positive_rate,
             estimated_false_positive_rate: statistics.estimated_false_positive_rate,
             memory_bytes: plan.memory_bytes,
-            time: TimeTroubles::of(filter, &statistics),
+            time: TimeTroubles::of(sieve),
         }
-    }
-
-    /// Returns a warning to print even without `--stats`. `before` is the number of overloaded generations
-    /// before this run.
-    pub(super) fn warning(&self, capacity: u64, before: u64) -> Option<String> {
-        let overloaded = self.time?.overloaded_generations.saturating_sub(before);
-        (overloaded > 0).then(|| {
-            format!(
-                "lately: overloaded generations: {overloaded}, because more records came than --capacity {capacity} has room for; \
-                 more new records than promised may have been mistaken for repeats; use a higher --capacity"
-            )
-        })
     }
 
     pub(super) fn text(&self) -> String {
@@ -111,6 +119,9 @@ impl Summary {
         if let Some(time) = self.time {
             listing.line("overloaded", format!("{} generations", time.overloaded_generations));
             listing.line("backward steps", time.backward_steps);
+            listing.line("late", format!("{} records", time.late));
+            listing.line("most behind", about(Duration::from_millis(time.most_behind_ms)));
+            listing.line("not believed", format!("{} times", time.refused_times));
         }
         listing.into_text()
     }

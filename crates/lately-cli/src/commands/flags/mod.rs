@@ -3,7 +3,9 @@
 mod config_error;
 mod promise;
 mod records;
+mod time;
 pub(crate) mod units;
 
 pub(crate) use promise::PromiseFlags;
 pub(crate) use records::RecordFlags;
+pub(crate) use time::TimeFlags;

@@ -5,7 +5,7 @@ use lately::HashFunction;
 
 use crate::csv;
 use crate::failure::Failure;
-use crate::keys::{Columns, Delimiter, Fields, Format, JsonPaths, Keys, OnMissing, TimeUnit};
+use crate::keys::{Columns, Delimiter, Fields, Format, JsonPaths, Keys, OnMissing, Times};
 use crate::reading::{RecordFinder, Splitter};
 
 /// How records are delimited, and how their keys are found.
@@ -47,10 +47,10 @@ impl RecordFlags {
         }
     }
 
-    /// Returns the finder of records with keys. `time` is the field that holds the time, and its format.
+    /// Returns the finder of records with keys. `time` is the fields that hold the time, and their reader.
     pub(crate) fn finder(
         &self,
-        time: Option<(&str, TimeUnit)>,
+        time: Option<(&[String], Times)>,
         hash_function: HashFunction,
     ) -> Result<RecordFinder, Failure> {
         let splitter = self.splitter();
@@ -67,27 +67,34 @@ impl RecordFlags {
     }
 
     /// Builds the key finder. The time is found like a key: by field number, column name or path.
-    fn keys(&self, time: Option<(&str, TimeUnit)>, terminator: u8) -> Result<Keys, Failure> {
-        let (time_name, time_unit) = (time.map(|(name, _)| name), time.map(|(_, unit)| unit));
+    fn keys(&self, time: Option<(&[String], Times)>, terminator: u8) -> Result<Keys, Failure> {
+        let time_names = time.as_ref().map_or(&[][..], |(names, _)| names);
+        let check = if self.csv { column_name } else { json_path };
+        if self.csv || !self.json.is_empty() {
+            let checked: Result<Vec<String>, _> = time_names.iter().map(|name| check(name)).collect();
+            checked.map_err(|problem| Failure::Usage(format!("--time-field: {problem}")))?;
+        }
+        let with_time = |names: &[String]| names.iter().chain(time_names).cloned().collect();
         let (format, key_slots) = if self.csv {
-            let names = self.column.iter().map(String::as_str).chain(time_name).map(String::from).collect();
-            (Format::Csv(Columns::new(self.tag_delimiter(), names)), self.column.len())
+            (Format::Csv(Columns::new(self.tag_delimiter(), with_time(&self.column))), self.column.len())
         } else if !self.json.is_empty() {
-            let paths = self.json.iter().map(String::as_str).chain(time_name);
-            (Format::Json(JsonPaths::new(paths)), self.json.len())
+            let paths: Vec<String> = with_time(&self.json);
+            (Format::Json(JsonPaths::new(paths.iter().map(String::as_str))), self.json.len())
         } else if !self.field.is_empty() || time.is_some() {
-            let time_number = time_name.map(field_number).transpose().map_err(|problem| {
+            let time_numbers = time_names.iter().map(|name| field_number(name));
+            let time_numbers: Vec<usize> = time_numbers.collect::<Result<_, _>>().map_err(|problem| {
                 Failure::Usage(format!(
                     "--time-field: {problem} (to name a column or a path, add --csv or --json)"
                 ))
             })?;
-            let numbers = self.field.iter().copied().chain(time_number);
+            let numbers = self.field.iter().copied().chain(time_numbers);
             let delimiter = self.delimiter.map_or(Delimiter::Blanks, Delimiter::Byte);
             (Format::Fields(Fields::new(delimiter, numbers)), self.field.len())
         } else {
             return Ok(Keys::whole_records(terminator));
         };
-        Ok(Keys::new(Some(format), key_slots, time_unit, terminator))
+        let time = time.map(|(names, times)| (names.len(), times));
+        Ok(Keys::new(Some(format), key_slots, time, terminator))
     }
 }
 

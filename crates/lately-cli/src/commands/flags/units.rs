@@ -43,22 +43,36 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     })
 }
 
-/// Parses a span of time: `ms`, `s`, `m`, `h`, `d`.
+/// Parses a span of time: `ms`, `s`, `m`, `h`, `d`, `w`, or several from large to small: `1h30m`.
 pub(crate) fn span(text: &str) -> Result<Duration, String> {
-    const EXAMPLES: &str = "write for example 500ms, 30s, 10m, 24h or 7d";
-    let (number, unit) = split(text);
-    let factor = match unit {
-        "ms" => 1,
-        "s" => 1_000,
-        "m" => 60_000,
-        "h" => 3_600_000,
-        "d" => 86_400_000,
-        // Zero needs no unit, and a negative number is wrong in every unit.
-        "" if whole(number, 1) == Some(0) || number.starts_with('-') => 1,
-        "" => return Err(format!("a span needs a unit; {EXAMPLES}")),
-        _ => return Err(format!("`{unit}` is not a unit of time; {EXAMPLES}")),
-    };
-    whole(number, factor)
+    const EXAMPLES: &str = "write for example 500ms, 30s, 1h30m, 7d or 2w";
+    let (mut rest, mut millis, mut last_factor) = (text, Some(0_u64), u64::MAX);
+    loop {
+        let (number, after) = split(rest);
+        let unit = &after[..after.find(|letter: char| !letter.is_alphabetic()).unwrap_or(after.len())];
+        rest = &after[unit.len()..];
+        let factor = match unit {
+            "ms" => 1,
+            "s" => 1_000,
+            "m" => 60_000,
+            "h" => 3_600_000,
+            "d" => 86_400_000,
+            "w" => 7 * 86_400_000,
+            // Zero needs no unit, and a negative number is wrong in every unit.
+            "" if rest.is_empty() && (whole(text, 1) == Some(0) || text.starts_with('-')) => 1,
+            "" => return Err(format!("a span needs a unit; {EXAMPLES}")),
+            _ => return Err(format!("`{unit}` is not a unit of time; {EXAMPLES}")),
+        };
+        if factor >= last_factor {
+            return Err(format!("units of time go from large to small, each once; {EXAMPLES}"));
+        }
+        last_factor = factor;
+        millis = millis.zip(whole(number, factor)).and_then(|(sum, part)| sum.checked_add(part));
+        if rest.is_empty() {
+            break;
+        }
+    }
+    millis
         .map(Duration::from_millis)
         .ok_or_else(|| format!("not a whole number of milliseconds up to {}; {EXAMPLES}", u64::MAX))
 }
@@ -155,10 +169,29 @@ mod tests {
             ("7d", 604_800_000),
             ("1e3ms", 1_000),
             ("0", 0),
+            ("1w", 604_800_000),
+            ("1h30m", 5_400_000),
+            ("1w2d3h4m5s6ms", 788_645_006),
+            ("1.5h30m", 7_200_000),
         ] {
             assert_eq!(span(text), Ok(Duration::from_millis(millis)), "{text}");
         }
-        for text in ["10", "10min", "0.5ms", "m", "-1s"] {
+        for text in [
+            "10",
+            "10min",
+            "0.5ms",
+            "m",
+            "-1s",
+            "",
+            "1h30",
+            "30m1h",
+            "1h1h",
+            "1h-30m",
+            "1h 30m",
+            "1y",
+            "1e30d",
+            "1h18446744073709551615ms",
+        ] {
             assert!(span(text).is_err(), "{text}");
         }
         for (text, value) in

@@ -1,0 +1,175 @@
+//! What is told on standard error about the times of a run: each kind of trouble once, with its count.
+
+use std::path::Path;
+use std::time::Duration;
+
+use lately::{Filter, Window};
+
+use crate::commands::human::human_span;
+use crate::dates::{DAY_MS, about, date, now_ms};
+use crate::deciding::{Clock, Counts, EventRules, OnLate, Sieve, Troubles};
+use crate::keys::{Missing, OnMissing};
+
+/// Clocks of different machines may differ by this much.
+const CLOCKS_DIFFER_MS: u64 = 1_000;
+
+/// A state's clock before the run.
+pub(super) struct StateClock<'a> {
+    path: &'a Path,
+    latest_ms: u64,
+    /// True if it was told that the clock is ahead of the system's.
+    is_told: bool,
+}
+
+impl<'a> StateClock<'a> {
+    /// Returns `None` if the state has no clock, or did not exist.
+    pub(super) fn of(path: &'a Path, filter: &Filter) -> Option<Self> {
+        let latest_ms = filter.latest_ms()?;
+        Some(Self { path, latest_ms, is_told: false })
+    }
+
+    /// Says that the clock is ahead of the system's. Times in records may be a day ahead of it.
+    pub(super) fn ahead_of_system(&mut self, clock: &Clock) -> Option<String> {
+        let (tolerance_ms, effect) = match clock {
+            Clock::Arrival => (CLOCKS_DIFFER_MS, "it stands still until then, so nothing is forgotten"),
+            Clock::Events(_) => {
+                (DAY_MS, "records of today are late, so they are neither checked nor remembered")
+            }
+            Clock::None => return None,
+        };
+        let now_ms = now_ms();
+        self.is_told = self.latest_ms > now_ms.saturating_add(tolerance_ms);
+        self.is_told.then(|| {
+            format!(
+                "lately: {}: its clock, {}, is ahead of the system's clock, {}: {effect}; to start again with an empty \
+                 filter, name another --state file",
+                self.path.display(),
+                date(self.latest_ms),
+                date(now_ms),
+            )
+        })
+    }
+
+    /// Says that the clock was ahead of every time in the input.
+    fn ahead_of_input(&self, troubles: &Troubles, tolerance_ms: u64) -> Option<String> {
+        let input_ms = troubles.latest_ms.filter(|_| !self.is_told)?;
+        (self.latest_ms.saturating_sub(input_ms) > tolerance_ms).then(|| {
+            format!(
+                "lately: {}: its clock, {}, is ahead of the latest time in the input, {}",
+                self.path.display(),
+                date(self.latest_ms),
+                date(input_ms),
+            )
+        })
+    }
+}
+
+pub(super) fn overload(generations: u64, capacity: u64) -> String {
+    format!(
+        "lately: overloaded generations: {generations}, because more records came than --capacity {capacity} has room for; \
+         more new records than promised may have been mistaken for repeats; use a higher --capacity"
+    )
+}
+
+/// Returns what is to be told about times at the end of a run.
+pub(super) fn of_run(
+    sieve: &Sieve,
+    rules: Option<EventRules>,
+    on_missing: OnMissing,
+    state: Option<&StateClock<'_>>,
+) -> Vec<String> {
+    let Sieve { counts, troubles, filter, .. } = sieve;
+    let mut notices = Vec::new();
+    if let (Some(rules), Window::Time { span, .. }) = (rules, filter.window()) {
+        // A filter knows no more of a time than its generation.
+        let generation = span / filter.plan().shape.window_generations;
+        let generation_ms = u64::try_from(generation.as_millis()).unwrap_or(u64::MAX);
+        notices.extend(state.and_then(|state| state.ahead_of_input(troubles, generation_ms)));
+        notices.extend(behind(counts, troubles, span, generation_ms, rules.on_late));
+        notices.extend(refused(counts, troubles, on_missing));
+        notices.extend(unread(counts, troubles, on_missing));
+    }
+    if counts.records > 0 && counts.missing == counts.records && notices.is_empty() {
+        notices.push(
+            "lately: no record had a key (or a time); check --field, --column, --json and --time-field"
+                .into(),
+        );
+    }
+    notices
+}
+
+fn behind(
+    counts: &Counts,
+    troubles: &Troubles,
+    span: Duration,
+    generation_ms: u64,
+    on_late: OnLate,
+) -> Option<String> {
+    let Troubles { behind, most_behind_ms, .. } = *troubles;
+    let all = format!(
+        "lately: {behind} of {} records came behind the latest time, by up to {}",
+        counts.records,
+        about(Duration::from_millis(most_behind_ms)),
+    );
+    let within = human_span(span);
+    if counts.late > 0 {
+        let done = match on_late {
+            OnLate::Pass => "passed without a check",
+            // With `fail`, the first one ends the run.
+            OnLate::Drop | OnLate::Fail => "were left out",
+        };
+        let remedy = if on_late == OnLate::Pass { ", or use --late" } else { "" };
+        return Some(format!(
+            "{all}; {} of them by more than --within {within}, too late to check, and {done}; sort the records by \
+             time{remedy}",
+            counts.late,
+        ));
+    }
+    (most_behind_ms > generation_ms)
+        .then(|| format!("{all}, and were checked as if they had that time; to check them by their own, sort the records by time"))
+}
+
+fn refused(counts: &Counts, troubles: &Troubles, on_missing: OnMissing) -> Option<String> {
+    let (record, first) = troubles.first_refused?;
+    Some(format!(
+        "lately: {} of {} records have a time that was not believed, and {}: the first is record {record} of the run: {first}; \
+         if it is right, use a larger --max-jump",
+        troubles.refused,
+        counts.records,
+        treated(on_missing),
+    ))
+}
+
+fn unread(counts: &Counts, troubles: &Troubles, on_missing: OnMissing) -> Vec<String> {
+    let records = counts.records;
+    let done = treated(on_missing);
+    let mut notices = Vec::new();
+    if let Some((count, example)) = troubles.unread(Missing::UnreadableTime) {
+        notices.push(format!(
+            "lately: {count} of {records} records have a time that cannot be read, and {done}: the first is {example}"
+        ));
+    }
+    if let Some((count, example)) = troubles.unread(Missing::OtherSpelling) {
+        notices.push(format!(
+            "lately: {count} of {records} records have a time in another spelling than the first of their file, and \
+             {done}: the first is {example}; to say which one is right, use --time-unit or --time-format"
+        ));
+    }
+    let lacking = troubles.unread(Missing::Value).map_or(0, |(count, _)| count);
+    // If all records lack it, the flags are wrong, and another message says so.
+    if lacking > 0 && lacking < records {
+        notices.push(format!(
+            "lately: {lacking} of {records} records lack a value of their key or time, and {done}"
+        ));
+    }
+    notices
+}
+
+/// What happened to records without a time.
+fn treated(on_missing: OnMissing) -> &'static str {
+    match on_missing {
+        OnMissing::Pass => "passed as records without a time",
+        OnMissing::Drop => "were left out as records without a time",
+        OnMissing::Fail => "ended the run",
+    }
+}
