@@ -8,9 +8,10 @@ The picture shows k = 1: each generation of items has a segment to itself. For e
 the bits of every segment are computed from the rules of the filter; only the sentences are written by hand.
 """
 
-import sys
 import zlib
 from pathlib import Path
+
+from drawing import AMBER, BLUE, GREY, MARGIN, TEXT, TITLE_TEXT, TO_BASELINE, WIDTH, page, tag, text, write_or_check
 
 # The filter.
 GENERATION = 4  # items between two shifts
@@ -38,12 +39,10 @@ FOOTNOTE = "Drawn small: a real window has up to millions of items, and an item 
 LAST_GENERATION = (FRAMES[-1][0] - FIRST) // GENERATION
 
 # The page, in pixels.
-WIDTH, MARGIN, ROW_NAMES = 800, 24, 52
+ROW_NAMES = 52
 LEFT = MARGIN + ROW_NAMES
 SLOT = (WIDTH - MARGIN - LEFT) / (GENERATION * (LAST_GENERATION + 1))  # the width of an item
 RADIUS, RING = 0.38 * SLOT, 0.48 * SLOT
-TEXT, TITLE_TEXT = 14, 20
-TO_BASELINE = 0.35 * TEXT  # from the middle of a text
 GAP, SPACE = 3, 6  # at both ends of a bracket or segment; between a line and its words
 SEGMENT_HEIGHT, BIT_HEIGHT, BIT_SHARE = 24, 14, 0.6  # BIT_SHARE: a bit's width; the rest is space
 HEADER = MARGIN + TITLE_TEXT + 4 * TEXT  # down to the first sentence
@@ -52,25 +51,7 @@ BRACKETS, ITEMS, SEGMENTS, NAMES, WAY_BACK, NEXT_FRAME = 32, 58, 80, 122, 140, 1
 FOOTER = HEADER + (len(FRAMES) - 1) * NEXT_FRAME + WAY_BACK + 4 * TEXT
 HEIGHT = FOOTER + MARGIN
 
-COLOURS = {  # in light mode, in dark mode
-    "paper": ("#ffffff", "#0d1117"),
-    "ink": ("#1f2328", "#f0f6fc"),
-    "quiet": ("#59636e", "#9198a1"),
-    "faint": ("#d1d9e0", "#3d444d"),
-    "window": ("#0969da", "#58a6ff"),
-    "slack": ("#9a6700", "#d29922"),
-    "forgotten": ("#6e7781", "#848d97"),
-}
-RULE = ".{0} {{ fill: {1} }} .{0}-line {{ stroke: {1}; fill: none }}"
-LIGHT, DARK = ("\n".join(RULE.format(name, modes[mode]) for name, modes in COLOURS.items()) for mode in (0, 1))
-STYLE = f"""
-text {{ font: {TEXT}px system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif }}
-.bold {{ font-weight: 600 }} .title {{ font-size: {TITLE_TEXT}px }} path, .thick {{ stroke-width: 1.5 }}
-{LIGHT}
-@media (prefers-color-scheme: dark) {{
-{DARK}
-}}
-"""
+COLOURS = {"window": BLUE, "slack": AMBER, "forgotten": GREY}
 
 
 def generation_of(item):
@@ -95,17 +76,6 @@ def left_of(item):
 
 def middle_of(generation):
     return LEFT + (generation + 0.5) * GENERATION * SLOT
-
-
-def tag(name, look, content="", **attributes):
-    """Returns an element; `_` in the name of an attribute stands for `-`."""
-    pairs = {"class": look, **{key.replace("_", "-"): value for key, value in attributes.items()}}
-    words = [f'{key}="{round(value, 1) if isinstance(value, float) else value}"' for key, value in pairs.items()]
-    return f"<{name} {' '.join(words)}>{content}</{name}>"
-
-
-def text(x, y, words, look="quiet", anchor="start"):
-    return tag("text", look, words, x=x, y=y, text_anchor=anchor)
 
 
 def arrow(path):
@@ -175,33 +145,11 @@ def draw_frame(number, latest, sentence, top):
 
 def picture():
     description = " ".join([SUBTITLE, *(sentence.format(f"order-{FOLLOWED}") for _, sentence in FRAMES), FOOTNOTE])
-    page = dict(x=1, y=1, width=WIDTH - 2, height=HEIGHT - 2, rx=8)
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" '
-        'role="img" aria-labelledby="title description">',
-        f'<title id="title">{TITLE}</title>',
-        f'<desc id="description">{description}</desc>',
-        f"<style>{STYLE}</style>",
-        '<marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" orient="auto">'
-        '<path d="M0 0L8 4L0 8z" class="quiet"/></marker>',
-        tag("rect", "paper", **page),
-        tag("rect", "faint-line", **page),
-        text(MARGIN, MARGIN + TITLE_TEXT / 2, TITLE, "ink bold title"),
-        text(MARGIN, MARGIN + TITLE_TEXT / 2 + 1.8 * TEXT, SUBTITLE),
-        text(MARGIN, FOOTER, FOOTNOTE),
-    ]
+    parts = [text(MARGIN, FOOTER, FOOTNOTE)]
     for index, (latest, sentence) in enumerate(FRAMES):
         parts += draw_frame(index + 1, latest, sentence, HEADER + index * NEXT_FRAME)
-    return "\n".join([*parts, "</svg>", ""])
+    return page(HEIGHT, TITLE, SUBTITLE, description, COLOURS, parts)
 
 
 if __name__ == "__main__":
-    file = Path(__file__).with_suffix(".svg")
-    match sys.argv[1:]:
-        case []:
-            file.write_text(picture())
-        case ["--check"]:
-            if not file.exists() or file.read_text() != picture():
-                sys.exit(f"{file} is not what docs/window.py draws: run docs/window.py")
-        case _:
-            sys.exit("usage: docs/window.py [--check]")
+    write_or_check("window.py", {Path(__file__).with_suffix(".svg"): picture()})

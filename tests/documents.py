@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Checks README.md and docs/: commands print what the documents show, links lead somewhere, the picture is what its script draws.
+"""Checks README.md and docs/: commands print what the documents show, links lead somewhere, pictures and measured tables are
+what their scripts make.
 
-    tests/documents.py          console blocks ("$ command", its output beneath), links, the picture
+    tests/documents.py          console blocks ("$ command", its output beneath), links, pictures, tables
     tests/documents.py --all    also what README's table installs and every `sh` block, in order, as a new user would
 
 Blocks with redis-cli and Python need a server or a wheel; the module's and the package's tests run them. With --all,
@@ -79,9 +80,11 @@ def links():
         yield f"links of {document.relative_to(ROOT)}", f"lead nowhere: {missing}" if missing else None
 
 
-def picture():
-    status, output = run("docs/window.py --check", os.environ)
-    yield "docs/window.svg", None if status == 0 else output
+def made_by_scripts():
+    """The pictures and the measured tables are those that the scripts in docs/ make."""
+    for script in ("window.py", "memory.py", "tables.py"):
+        status, output = run(f"docs/{script} --check", os.environ)
+        yield f"docs/{script}", None if status == 0 else output
 
 
 def main():
@@ -96,7 +99,7 @@ def main():
         path = f"{directory}/bin:{ROOT / 'target/release'}:{os.environ['PATH']}"
         environment = os.environ | {"PATH": path, "CARGO_INSTALL_ROOT": directory}
         checks = [shell_commands(environment)] if is_all else []
-        for check in [*checks, printed_commands(environment, Path(directory)), links(), picture()]:
+        for check in [*checks, printed_commands(environment, Path(directory)), links(), made_by_scripts()]:
             for name, wrong in check:
                 print(f"test {name} ... {'FAILED: ' + wrong if wrong else 'ok'}", flush=True)
                 passed, failed = passed + (not wrong), failed + bool(wrong)
