@@ -35,7 +35,7 @@ fn main() -> Result<()> {
     let (address, orders) =
         arguments.next().zip(arguments.next()).context("usage: webhook_consumer ADDRESS FILE")?;
     // A false positive drops a new event, so the rate is tiny. The filter takes 7 MiB.
-    let filter = Filter::builder().time_window(ONE_DAY, EVENTS_PER_DAY).false_positive_rate(1e-9);
+    let filter = Filter::builder().time_window(ONE_DAY).capacity(EVENTS_PER_DAY).false_positive_rate(1e-9);
     let turns = [const { Mutex::new(()) }; 64];
     let consumer = Consumer { seen: filter.build_shared()?, turns, orders: orders.into() };
     let listener = TcpListener::bind(&*address.to_string_lossy()).context("cannot listen on ADDRESS")?;

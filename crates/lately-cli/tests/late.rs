@@ -164,7 +164,7 @@ fn a_state_whose_clock_is_ahead_is_told() {
     let directory = Directory::new("ahead");
     let (state, now) = (directory.name("state"), 1_700_000_000_000);
     let save = |latest_ms| {
-        let builder = Filter::builder().time_window(std::time::Duration::from_secs(HOUR), 10_000);
+        let builder = Filter::builder().time_window(std::time::Duration::from_secs(HOUR)).capacity(10_000);
         let mut filter = builder.false_positive_rate(1e-9).build().unwrap();
         filter.advance_to(latest_ms);
         filter.save(&state).unwrap();

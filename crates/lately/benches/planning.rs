@@ -17,7 +17,7 @@ fn promises() -> Vec<(&'static str, Builder)> {
     let usual = million.clone().false_positive_rate(1e-3);
     vec![
         ("usual", usual.clone()),
-        ("time window", usual.clone().time_window(Duration::from_secs(3600), 1_000_000)),
+        ("time window", usual.clone().time_window(Duration::from_secs(3600)).capacity(1_000_000)),
         ("prefer speed", usual.clone().prefer(Prefer::Speed)),
         ("prefer memory", usual.clone().prefer(Prefer::Memory)),
         ("slices", usual.clone().layout(Layout::Slices).prefer(Prefer::Speed)),

@@ -13,6 +13,7 @@ use core::time::Duration;
 
 use crate::error::JumpError;
 use crate::ring::{Age, Ring};
+use crate::shape::Shape;
 use crate::window::{Overload, Window};
 
 /// How long ago an item was last inserted. The ranges include both ends.
@@ -42,16 +43,31 @@ pub(crate) enum Full {
     StartGeneration,
     /// The generation goes on: only the clock ends it.
     Continue,
+    /// An elastic window may need more room, or less.
+    Fit,
+}
+
+/// The result of [`Ageing::on_no_room`].
+pub(crate) enum NoRoom {
+    /// The next insert belongs to a new generation.
+    StartGeneration,
+    /// The window has lost its oldest generation.
+    Drop,
+    /// The window stays: the rate rises.
+    Continue,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ageing {
     pub(crate) window: Window,
+    /// l.
+    generations: u32,
     pub(crate) items_per_generation: u64,
     /// How many generations, the newest and those before it, share their room.
     sharing: u32,
     pub(crate) inserts: u64,
-    /// The number of inserts at which the newest generation is full; `u64::MAX` once it is overloaded.
+    /// The number of inserts at which the newest generation is full; `u64::MAX` once it is overloaded. In an
+    /// elastic window, the number of inserts at which the filter has to look how much room it needs.
     full_at: u64,
     /// By ring position.
     pub(crate) starts: Box<[GenerationStart]>,
@@ -62,23 +78,21 @@ pub(crate) struct Ageing {
 }
 
 impl Ageing {
-    /// `pools_generations`: whether the rate depends only on the items of all generations together.
-    pub(crate) fn new(
-        window: Window,
-        items_per_generation: u64,
-        ring: &Ring,
-        pools_generations: bool,
-    ) -> Self {
+    pub(crate) fn new(window: Window, items_per_generation: u64, ring: &Ring, shape: &Shape) -> Self {
         // To keep its rate, an overloaded window drops the oldest generation. So no generation may be so
         // large that nothing is left without it.
         let keeps_span = matches!(window, Window::Time { overload: Overload::KeepWindow, .. });
-        let sharing = if keeps_span && pools_generations { ring.segments() } else { 1 };
+        let sharing = if keeps_span && shape.pools_generations() { ring.segments() } else { 1 };
         Self {
             window,
+            generations: shape.window_generations,
             items_per_generation,
             sharing,
             inserts: 0,
-            full_at: items_per_generation.saturating_mul(sharing.into()),
+            full_at: match window {
+                Window::Elastic { .. } => 0,
+                _ => items_per_generation.saturating_mul(sharing.into()),
+            },
             starts: vec![GenerationStart::default(); ring.segments() as usize].into_boxed_slice(),
             latest_ms: None,
             backward_steps: 0,
@@ -89,7 +103,7 @@ impl Ageing {
     /// Resets to the state of a new filter, without allocating.
     pub(crate) fn clear(&mut self) {
         self.inserts = 0;
-        self.full_at = self.shared_room();
+        self.full_at = if self.is_elastic() { 0 } else { self.shared_room() };
         self.starts.fill(GenerationStart::default());
         self.latest_ms = None;
         self.backward_steps = 0;
@@ -108,7 +122,6 @@ impl Ageing {
     }
 
     /// The number of inserts at which [`on_full`](Self::on_full) must be called.
-    #[cfg(feature = "std")]
     pub(crate) fn full_at(&self) -> u64 {
         self.full_at
     }
@@ -141,14 +154,76 @@ impl Ageing {
                     }
                 }
             }
+            Window::Elastic { .. } => Full::Fit,
         }
     }
 
+    fn is_elastic(&self) -> bool {
+        matches!(self.window, Window::Elastic { .. })
+    }
+
+    /// Sets the number of inserts at which an elastic window has to look how much room it needs, from a snapshot.
+    pub(crate) fn restore_full_at(&mut self, inserts: u64) {
+        self.full_at = inserts;
+    }
+
+    /// Sets after how many more inserts an elastic window has to look how much room it needs.
+    pub(crate) fn fit_after(&mut self, inserts: u64) {
+        self.full_at = self.inserts.saturating_add(inserts);
+    }
+
+    /// What to do if an elastic window is full and cannot grow. Under [`Overload::KeepRate`] the window loses its oldest
+    /// generation, and generations begin early, so that it never loses much at once.
+    pub(crate) fn on_no_room(&mut self, ring: &mut Ring) -> NoRoom {
+        self.overloaded_generations += 1;
+        let Age(oldest) = ring.oldest_in_window();
+        if self.window.overload() != Some(Overload::KeepRate) {
+            // Until the next generation, which looks again.
+            self.full_at = u64::MAX;
+            NoRoom::Continue
+        } else if oldest > 0 {
+            *ring = ring.with_window(Age(oldest - 1));
+            self.full_at = self.inserts;
+            NoRoom::Drop
+        } else {
+            NoRoom::StartGeneration
+        }
+    }
+
+    /// How many generations of an elastic window may begin before the clock starts them: the ring has room for those
+    /// that the clock will start in a span, and for some more.
+    pub(crate) fn early_left(&self, ring: &Ring) -> u32 {
+        let Some(clock) = self.generation_clock() else { return 0 };
+        let Age(oldest) = ring.oldest_in_window();
+        let started = |age: u32| clock.generation_at(self.start_of(ring, Age(age)).millis);
+        let early = (0..oldest).filter(|&age| started(age) == started(age + 1)).count() as u32;
+        (ring.segments() - 1 - self.generations).saturating_sub(early)
+    }
+
     /// Records the start of the generation that the ring has just advanced to.
-    pub(crate) fn start_generation(&mut self, ring: &Ring, millis: u64) {
+    pub(crate) fn start_generation(&mut self, ring: &mut Ring, millis: u64) {
         self.starts[ring.position_of(Age(0)).index()] = GenerationStart { inserts: self.inserts, millis };
-        self.derive_full_at(ring);
-        self.overloaded_generations += u64::from(self.full_at == u64::MAX);
+        if self.is_elastic() {
+            *ring = ring.with_window(self.oldest_in_window(ring, ring.oldest_in_window().0 + 1, millis));
+            self.full_at = self.inserts;
+        } else {
+            self.derive_full_at(ring);
+            self.overloaded_generations += u64::from(self.full_at == u64::MAX);
+        }
+    }
+
+    /// The age of the oldest generation in an elastic window at `now_ms`, at most `limit`. Only the starts of the
+    /// generations tell: some of them began early.
+    fn oldest_in_window(&self, ring: &Ring, limit: u32, now_ms: u64) -> Age {
+        let (limit, first_ms) = (limit.min(ring.segments() - 1), self.first_ms_of_window(now_ms));
+        let is_in_window = |age: &u32| self.start_of(ring, Age(*age)).millis >= first_ms;
+        Age((1..=limit).take_while(is_in_window).last().unwrap_or(0))
+    }
+
+    /// The first millisecond of the oldest generation in the window at `now_ms`.
+    fn first_ms_of_window(&self, now_ms: u64) -> u64 {
+        let oldest = |clock: GenerationClock| clock.generation_at(now_ms).saturating_sub(self.generations.into());
+        self.generation_clock().map_or(0, |clock| clock.start_of(oldest(clock)))
     }
 
     /// The number of inserts for which the generations that share their room are made.
@@ -168,7 +243,7 @@ impl Ageing {
     /// than the ring has segments: after this number of shifts, nothing older is left.
     pub(crate) fn advance_clock(&mut self, now_ms: u64, ring: &Ring) -> impl Iterator<Item = u64> + use<> {
         let left = self.generations_left(now_ms, ring);
-        let clock = self.generation_clock(ring);
+        let clock = self.generation_clock();
         if clock.is_some() {
             self.set_clock(now_ms);
         }
@@ -177,15 +252,24 @@ impl Ageing {
         left.filter_map(move |generation| clock?.end_of(generation))
     }
 
-    /// How many shifts `advance_clock` would make.
-    pub(crate) fn shifts_until(&self, now_ms: u64, ring: &Ring) -> u32 {
+    /// The ring after the shifts that `advance_clock` would make.
+    pub(crate) fn ring_at(&self, now_ms: u64, ring: &Ring) -> Ring {
         let left = self.generations_left(now_ms, ring);
         // Fits into `u32`: never more than the ring has segments.
-        (left.end - left.start) as u32
+        let shifts = (left.end - left.start) as u32;
+        let later = ring.after(shifts);
+        if shifts == 0 || !self.is_elastic() {
+            return later;
+        }
+        // The generations that are due are younger than all present ones, and at most l + 1 of them are in the window.
+        let Age(present) = self.oldest_in_window(ring, ring.oldest_in_window().0, now_ms);
+        let newest_is_in_window = self.start_of(ring, Age(0)).millis >= self.first_ms_of_window(now_ms);
+        let oldest = if newest_is_in_window { present + shifts } else { shifts.min(self.generations + 1) - 1 };
+        later.with_window(Age(oldest.min(ring.segments() - 1)))
     }
 
     fn generations_left(&self, now_ms: u64, ring: &Ring) -> Range<u64> {
-        match (self.generation_clock(ring), self.latest_ms) {
+        match (self.generation_clock(), self.latest_ms) {
             (Some(clock), Some(latest)) if now_ms > latest => {
                 let (from, to) = (clock.generation_at(latest), clock.generation_at(now_ms));
                 from.max(to.saturating_sub(u64::from(ring.segments())))..to
@@ -206,20 +290,19 @@ impl Ageing {
         }
     }
 
-    fn generation_clock(&self, ring: &Ring) -> Option<GenerationClock> {
+    fn generation_clock(&self) -> Option<GenerationClock> {
         match self.window {
             Window::Count { .. } => None,
-            Window::Time { .. } => Some(GenerationClock {
-                span_ms: self.window.span_ms(),
-                generations: ring.window_generations(),
-            }),
+            Window::Time { .. } | Window::Elastic { .. } => {
+                Some(GenerationClock { span_ms: self.window.span_ms(), generations: self.generations })
+            }
         }
     }
 
     /// The first millisecond of the next generation; `None` for count windows, while the clock is unset, and
     /// in the last generation.
-    pub(crate) fn next_generation_ms(&self, ring: &Ring) -> Option<u64> {
-        let clock = self.generation_clock(ring)?;
+    pub(crate) fn next_generation_ms(&self) -> Option<u64> {
+        let clock = self.generation_clock()?;
         clock.end_of(clock.generation_at(self.latest_ms?))
     }
 
@@ -253,24 +336,38 @@ impl Ageing {
     pub(crate) fn guaranteed_window(&self, ring: &Ring) -> u64 {
         match self.window {
             Window::Count { .. } => u64::from(ring.window_generations()) * self.items_per_generation,
-            Window::Time { .. } => self.inserts - self.oldest_certain_generation(ring).inserts,
+            Window::Time { .. } | Window::Elastic { .. } => {
+                self.inserts - self.oldest_certain_generation(ring).inserts
+            }
         }
     }
 
     /// See [`Filter::guaranteed_span`](crate::Filter::guaranteed_span).
     pub(crate) fn guaranteed_span(&self, ring: &Ring) -> Option<Duration> {
-        let Window::Time { span, .. } = self.window else { return None };
-        let nothing_expired = ring.generation() <= u64::from(ring.window_generations());
+        let span = self.window.span()?;
+        let nothing_expired = ring.generation() <= u64::from(ring.oldest_in_window().0);
         let certain_ms = self.now_or_zero() - self.oldest_certain_generation(ring).millis;
-        Some(if nothing_expired { span } else { span.min(Duration::from_millis(certain_ms)) })
+        let certain = Duration::from_millis(certain_ms);
+        // The oldest generation of an elastic window begins later than a span ago if the older ones had no inserts.
+        let keeps_all = nothing_expired || self.is_elastic() && !self.has_dropped(ring);
+        Some(if keeps_all { span } else { span.min(certain) })
     }
 
-    /// The start of the generation of age l, the oldest one that still has all its segments.
+    /// Returns true if an elastic window has dropped a generation before its time.
+    fn has_dropped(&self, ring: &Ring) -> bool {
+        let Age(oldest) = ring.oldest_in_window();
+        let now_ms = self.now_or_zero();
+        u64::from(oldest) < ring.generation() && self.oldest_in_window(ring, oldest + 1, now_ms).0 > oldest
+    }
+
+    /// The start of the oldest generation in the window: that of age l, except in elastic windows. All its segments
+    /// still exist.
     fn oldest_certain_generation(&self, ring: &Ring) -> GenerationStart {
-        self.start_of(ring, Age(ring.window_generations()))
+        self.start_of(ring, ring.oldest_in_window())
     }
 
-    /// Computes `full_at` from where the generations started: after a shift, or after a snapshot was loaded.
+    /// Computes `full_at` from where the generations started: after a shift, or after a snapshot was loaded. That of
+    /// an elastic window is part of the snapshot.
     pub(crate) fn derive_full_at(&mut self, ring: &Ring) {
         let full_at = self.start_of(ring, Age(self.sharing - 1)).inserts.saturating_add(self.shared_room());
         self.full_at = if self.inserts > full_at { u64::MAX } else { full_at };
@@ -288,6 +385,10 @@ impl GenerationClock {
     /// floor(t * l / span). Fits into `u64`, because a span has at least l milliseconds.
     fn generation_at(self, millis: u64) -> u64 {
         (u128::from(millis) * u128::from(self.generations) / u128::from(self.span_ms)) as u64
+    }
+
+    fn start_of(self, generation: u64) -> u64 {
+        generation.checked_sub(1).and_then(|before| self.end_of(before)).unwrap_or(0)
     }
 
     /// The first millisecond of the generation after this one, or `None` if it does not fit into `u64`.

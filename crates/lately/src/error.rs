@@ -12,7 +12,7 @@ use crate::shape::{FINGERPRINT_BITS, Layout, MAX_BIN_GENERATIONS};
 pub enum ConfigError {
     /// Neither a window was given, nor a memory limit and a rate from which to derive it.
     #[error(
-        "no window was asked for: call window(inserts) or time_window(span, capacity), or give max_memory(bytes) with false_positive_rate(rate) for the largest window that fits"
+        "no window was asked for: call window(inserts) or time_window(span), or give max_memory(bytes) with false_positive_rate(rate) for the largest window that fits"
     )]
     MissingWindow,
     /// No rate was given, and nothing from which to derive it.
@@ -154,9 +154,26 @@ pub enum ConfigError {
         /// The requested count window.
         window: u64,
     },
-    /// A time window without a capacity.
-    #[error("a time window needs a capacity: give the largest number of inserts that you expect in one span")]
-    MissingCapacity,
+    /// Threads cannot share an elastic window.
+    #[error(
+        "threads cannot share a time window without a capacity: give the largest number of different items that you expect in one span, or put a Filter behind a lock"
+    )]
+    SharedElastic,
+    /// A layout, a shape or a segment was given for a time window without a capacity.
+    #[error(
+        "a time window without a capacity grows and shrinks, which only the layout bins can, in a shape of its own: give a capacity, or leave out layout, shape and segment"
+    )]
+    ElasticShape,
+    /// The rate is below what a time window without a capacity can keep.
+    #[error(
+        "a false positive rate of {rate:e} cannot be promised for a time window without a capacity: ask for {reachable:e} or more, or give a capacity"
+    )]
+    ElasticRate {
+        /// The requested value.
+        rate: f64,
+        /// A rate that can be promised.
+        reachable: f64,
+    },
     /// A capacity without a time window.
     #[error(
         "a capacity of {capacity} was given without a span: leave it out for a count window, or give the span of a time window"
@@ -167,7 +184,7 @@ pub enum ConfigError {
     },
     /// An overload policy was given without a time window.
     #[error(
-        "an overload policy was given without a time window, and nothing else can be overloaded: leave it out, or ask for time_window(span, capacity)"
+        "an overload policy was given without a time window, and nothing else can be overloaded: leave it out, or ask for time_window(span)"
     )]
     OverloadWithoutTime,
     /// The requested promise does not fit into `max_memory`.
@@ -302,6 +319,9 @@ pub enum SnapshotError {
     /// Bits are set that belong to no segment.
     #[error("the snapshot has bits set that no filter sets; it was not written by this software")]
     UnusedBits,
+    /// The snapshot has an elastic window, and threads cannot share those.
+    #[error("the snapshot has a time window without a capacity, which threads cannot share: open it as a Filter")]
+    SharedElastic,
     /// The memory for the filter cannot be allocated on this machine.
     #[error(
         "the snapshot's filter takes {bytes} bytes, which cannot be allocated here; open it on a larger machine"

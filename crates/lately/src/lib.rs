@@ -44,7 +44,7 @@
 //! use std::time::Duration;
 //!
 //! let mut recent = Filter::builder()
-//!     .time_window(Duration::from_secs(600), 5_000_000)  // span, and the most different items expected in it
+//!     .time_window(Duration::from_secs(600)).capacity(5_000_000)  // span, and the most different items expected in it
 //!     .overload(Overload::KeepWindow)  // what to keep if more arrive (the default)
 //!     .false_positive_rate(1e-3)       // at the worst moment, by the exact model
 //!     .max_slack(0.1)                  // expired items still reported, as a share of the window
@@ -226,7 +226,7 @@ pub use layout::instructions::Instructions;
 pub use layout::words::huge_pages::ask_for_huge_pages;
 pub use limits::{MAX_PARTS, MAX_SEGMENTS, MAX_WINDOW, MIN_RATE};
 pub use names::UnknownName;
-pub use plan::{DEFAULT_SLACK, Plan, shard_window};
+pub use plan::{DEFAULT_ELASTIC_MEMORY, DEFAULT_SLACK, Plan, shard_window};
 pub use promise::{Prefer, Promise};
 pub use shape::{Layout, Segment, Shape};
 pub use window::{Overload, Window};

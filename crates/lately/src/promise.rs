@@ -35,7 +35,8 @@ pub struct Promise {
     /// A time window: the inserts of the last span of the caller's clock, rounded up to whole milliseconds.
     #[cfg_attr(feature = "serde", serde(rename = "span_ms", with = "crate::milliseconds::option"))]
     pub span: Option<Duration>,
-    /// The most different items expected in the span of a time window.
+    /// The most different items expected in the span of a time window. Without it the window is elastic: its memory
+    /// follows the traffic, up to `max_memory`.
     pub capacity: Option<u64>,
     /// What a time window keeps when it receives more than its capacity.
     pub overload: Option<Overload>,
@@ -48,7 +49,8 @@ pub struct Promise {
     pub layout: Option<Layout>,
     /// The quantity that the planner minimises.
     pub prefer: Prefer,
-    /// The most memory, in bytes.
+    /// The most memory, in bytes. An elastic window has [`DEFAULT_ELASTIC_MEMORY`](crate::DEFAULT_ELASTIC_MEMORY)
+    /// if this is `None`.
     pub max_memory: Option<u64>,
     /// The only k and l to consider.
     pub shape: Option<(u32, u32)>,
@@ -80,6 +82,8 @@ pub(crate) enum Goal {
     Size { window: Window, rate: f64 },
     /// The best rate that fits.
     Rate { window: Window, max_memory: u64 },
+    /// The fingerprints that an elastic window needs.
+    Elastic { window: Window, rate: f64 },
     /// The size at which parts are half full: the paper's design.
     HalfFull { window: Window },
     /// The largest window that fits.
@@ -94,14 +98,18 @@ impl Promise {
         match (self.window, self.span, self.capacity) {
             (Some(window), Some(_), _) => Err(ConfigError::TwoWindows { window }),
             (_, None, Some(capacity)) => Err(ConfigError::CapacityWithoutSpan { capacity }),
-            (_, Some(_), None) => Err(ConfigError::MissingCapacity),
             (_, None, None) if self.overload.is_some() => Err(ConfigError::OverloadWithoutTime),
             (inserts, None, None) => Ok(inserts.map(|inserts| Window::Count { inserts })),
-            (None, Some(span), Some(capacity)) => {
+            (None, Some(span), capacity) => {
                 let millis = span.as_nanos().div_ceil(1_000_000);
                 let span_ms = u64::try_from(millis).ok().filter(|&span_ms| span_ms > 0);
                 let span = Duration::from_millis(span_ms.ok_or(ConfigError::Span { millis })?);
-                Ok(Some(Window::Time { span, capacity, overload: self.overload.unwrap_or_default() }))
+                let overload = self.overload.unwrap_or_default();
+                Ok(Some(match capacity {
+                    Some(capacity) => Window::Time { span, capacity, overload },
+                    // The planner finds how many items fit into the memory.
+                    None => Window::Elastic { span, capacity: MAX_WINDOW, overload },
+                }))
             }
         }
     }
@@ -119,6 +127,8 @@ impl Promise {
     pub(crate) fn goal(&self) -> Result<Goal, ConfigError> {
         self.check_given()?;
         match (self.asked_window()?, self.false_positive_rate, self.max_memory) {
+            (Some(window @ Window::Elastic { .. }), Some(rate), _) => Ok(Goal::Elastic { window, rate }),
+            (Some(Window::Elastic { .. }), None, _) => Err(ConfigError::MissingRate),
             (Some(window), Some(rate), _) => Ok(Goal::Size { window, rate }),
             (Some(window), None, Some(max_memory)) => Ok(Goal::Rate { window, max_memory }),
             (Some(window), None, None) if self.shape.is_some() => Ok(Goal::HalfFull { window }),
@@ -184,6 +194,7 @@ fn check_segment(segment: &Segment) -> Result<(), ConfigError> {
         Segment::Blocks { block_bits, bits_per_block } => ConfigError::Block { block_bits, bits_per_block },
         Segment::Rows { row_bytes, parts } => ConfigError::Row { row_bytes, parts, segments: 1 },
         Segment::Bins { fingerprint_bits } => ConfigError::FingerprintBits { fingerprint_bits },
+        Segment::ElasticBins { .. } => ConfigError::ElasticShape,
     })
 }
 

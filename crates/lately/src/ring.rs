@@ -7,6 +7,7 @@
 
 #[cfg(feature = "std")]
 use crate::limits::MAX_SEGMENTS;
+use crate::shape::Shape;
 
 /// How many generations ago a segment was the newest one; 0 is the newest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,10 +28,12 @@ impl RingPosition {
 const CODE_BITS: u32 = MAX_SEGMENTS.ilog2();
 
 /// k + l segments in a circle, and the position of the newest.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ring {
     required_matches: u32,
     window_generations: u32,
+    /// The age of the oldest generation in the window: l, except in elastic windows.
+    oldest_in_window: Age,
     generation: u64,
     /// `-generation mod (k + l)`, stored because computing a remainder on every probe would cost more than
     /// the probe.
@@ -44,21 +47,44 @@ impl Ring {
         Self::at_generation(required_matches, window_generations, 0)
     }
 
+    /// The ring of a new filter of this shape.
+    pub(crate) fn of(shape: &Shape) -> Self {
+        Self::of_shape_at(shape, 0)
+    }
+
+    /// The same after so many shifts. The window of elastic bins is still to be set.
+    pub(crate) fn of_shape_at(shape: &Shape, generation: u64) -> Self {
+        let Shape { required_matches, .. } = *shape;
+        let ring = Self::at_generation(required_matches, shape.segments() - required_matches, generation);
+        if shape.is_elastic() { ring.with_window(Age(0)) } else { ring }
+    }
+
     pub(crate) fn at_generation(required_matches: u32, window_generations: u32, generation: u64) -> Self {
         let segments = required_matches + window_generations;
         let turned = (generation % u64::from(segments)) as u32;
         let newest = if turned == 0 { 0 } else { segments - turned };
         let turns = generation / u64::from(segments);
-        Self { required_matches, window_generations, generation, newest, turns }
+        let oldest_in_window = Age(window_generations);
+        Self { required_matches, window_generations, oldest_in_window, generation, newest, turns }
     }
 
     /// The ring after so many more shifts.
     pub(crate) fn after(&self, shifts: u32) -> Self {
-        Self::at_generation(
-            self.required_matches,
-            self.window_generations,
-            self.generation + u64::from(shifts),
-        )
+        let generation = self.generation + u64::from(shifts);
+        let after = Self::at_generation(self.required_matches, self.window_generations, generation);
+        Self { oldest_in_window: self.oldest_in_window, ..after }
+    }
+
+    /// The same ring with a shorter or longer window; only elastic windows change it.
+    pub(crate) fn with_window(self, oldest_in_window: Age) -> Self {
+        debug_assert!(oldest_in_window.0 < self.segments());
+        Self { oldest_in_window, ..self }
+    }
+
+    /// The age of the oldest generation in the window.
+    #[inline]
+    pub(crate) fn oldest_in_window(&self) -> Age {
+        self.oldest_in_window
     }
 
     /// The generation in a form that needs no division to be read: the number of full turns, and how many
@@ -141,9 +167,10 @@ impl Ring {
         (0..self.segments()).map(Age)
     }
 
-    /// Returns the present age of the segment that will have `age` after `shifts` shifts; `None` if it will
-    /// have been recycled.
-    pub(crate) fn age_before(age: Age, shifts: u32) -> Option<Age> {
+    /// Returns the present age of the segment that will have `age` in the `later` ring; `None` if it will have
+    /// been recycled.
+    pub(crate) fn age_before(&self, age: Age, later: &Self) -> Option<Age> {
+        let shifts = u32::try_from(later.generation - self.generation).ok()?;
         age.0.checked_sub(shifts).map(Age)
     }
 

@@ -61,6 +61,11 @@ pub enum Segment {
         /// 8 to 56. The more bits, the fewer fingerprints a line holds.
         fingerprint_bits: u32,
     },
+    /// Bins whose number of lines follows the traffic, for elastic windows. k is 1. A cell is one line.
+    ElasticBins {
+        /// 16 to 40. The more bits, the fewer fingerprints a line holds.
+        fingerprint_bits: u32,
+    },
 }
 
 impl Segment {
@@ -71,7 +76,7 @@ impl Segment {
             Self::Slices { .. } => Layout::Slices,
             Self::Blocks { .. } => Layout::Blocks,
             Self::Rows { .. } => Layout::Rows,
-            Self::Bins { .. } => Layout::Bins,
+            Self::Bins { .. } | Self::ElasticBins { .. } => Layout::Bins,
         }
     }
 
@@ -96,6 +101,7 @@ impl Segment {
             }
             Self::Rows { row_bytes, parts } => ROW_BYTES.contains(&row_bytes) && (1..=31).contains(&parts),
             Self::Bins { fingerprint_bits } => FINGERPRINT_BITS.contains(&fingerprint_bits),
+            Self::ElasticBins { fingerprint_bits } => ELASTIC_FINGERPRINT_BITS.contains(&fingerprint_bits),
         }
     }
 }
@@ -109,6 +115,9 @@ impl fmt::Display for Segment {
             }
             Self::Rows { row_bytes, parts } => write!(f, "rows of {row_bytes} bytes b={parts}"),
             Self::Bins { fingerprint_bits } => write!(f, "bins of {fingerprint_bits}-bit fingerprints"),
+            Self::ElasticBins { fingerprint_bits } => {
+                write!(f, "elastic bins of {fingerprint_bits}-bit fingerprints")
+            }
         }
     }
 }
@@ -142,10 +151,18 @@ impl Shape {
         Self { required_matches, window_generations, segment: Segment::Blocks { block_bits, bits_per_block } }
     }
 
-    /// Returns k + l.
+    /// Returns k + l; in elastic bins, the most generations at any moment: some begin early.
     #[must_use]
     pub fn segments(&self) -> u32 {
-        self.required_matches + self.window_generations
+        match self.segment {
+            Segment::ElasticBins { .. } => self.required_matches + ELASTIC_GENERATIONS,
+            _ => self.required_matches + self.window_generations,
+        }
+    }
+
+    /// Returns true if the filter grows and shrinks.
+    pub(crate) fn is_elastic(&self) -> bool {
+        matches!(self.segment, Segment::ElasticBins { .. })
     }
 
     /// Memory accesses of an insert.
@@ -154,7 +171,7 @@ impl Shape {
             Segment::Slices { parts } => self.required_matches * parts,
             Segment::Blocks { .. } => self.required_matches,
             Segment::Rows { .. } => 1,
-            Segment::Bins { .. } => 2,
+            Segment::Bins { .. } | Segment::ElasticBins { .. } => 2,
         }
     }
 
@@ -167,7 +184,7 @@ impl Shape {
     /// Returns true if the rate depends only on how many items all generations have together. Otherwise each
     /// generation has room for its own share only.
     pub(crate) fn pools_generations(&self) -> bool {
-        matches!(self.segment, Segment::Bins { .. })
+        matches!(self.segment, Segment::Bins { .. } | Segment::ElasticBins { .. })
     }
 
     /// Returns true if filters can have this shape.
@@ -183,6 +200,11 @@ impl Shape {
                 self.required_matches == 1
                     && BinShape::new(fingerprint_bits, self.window_generations).is_some()
             }
+            Segment::ElasticBins { fingerprint_bits } => {
+                self.required_matches == 1
+                    && self.window_generations <= MOST_ELASTIC_WINDOW_GENERATIONS
+                    && BinShape::elastic(fingerprint_bits).is_some()
+            }
             _ => true,
         }
     }
@@ -190,6 +212,23 @@ impl Shape {
 
 /// The widths of fingerprints that Bins can have.
 pub(crate) const FINGERPRINT_BITS: core::ops::RangeInclusive<u32> = 8..=56;
+
+/// The widths of fingerprints that elastic bins can have: not narrower than a lane, and so narrow that a hash has
+/// bits left for the choice of a line.
+pub(crate) const ELASTIC_FINGERPRINT_BITS: core::ops::RangeInclusive<u32> = 16..=40;
+
+/// The older generations for which the lines of elastic bins have room: those of the window, and those that began
+/// early, because the traffic doubled.
+pub(crate) const ELASTIC_GENERATIONS: u32 = 25;
+
+/// The most of them that belong to the window: the others are for doublings.
+pub(crate) const MOST_ELASTIC_WINDOW_GENERATIONS: u32 = 16;
+
+/// Elastic bins grow by so many lines.
+pub(crate) const ELASTIC_BLOCK_LINES: u64 = 64;
+
+/// The lines of the smallest elastic bins.
+pub(crate) const LEAST_ELASTIC_LINES: u64 = 2 * ELASTIC_BLOCK_LINES;
 
 /// The most generations that the header of a line has room for: with lanes of 16 bits; with 8 bits, one less.
 pub(crate) const MAX_BIN_GENERATIONS: u32 = 42;
@@ -221,6 +260,17 @@ impl BinShape {
             let all_fits = shape.entries * fingerprint_bits + shape.header_bits() <= 512;
             shape.header_bits() <= 64 && lanes_fit && all_fits
         })
+    }
+
+    /// The lines of elastic bins.
+    pub(crate) fn elastic(fingerprint_bits: u32) -> Option<Self> {
+        Self::new(fingerprint_bits, ELASTIC_GENERATIONS)
+    }
+
+    /// The number of items for which so many lines of elastic bins have room. With more, too many items find both
+    /// their lines full.
+    pub(crate) fn elastic_capacity(&self, lines: u64) -> u64 {
+        (u128::from(lines) * u128::from(self.entries) * 84 / 100) as u64
     }
 
     /// The bits of a fingerprint that are compared at once. No lane is in the last word, which has the header.

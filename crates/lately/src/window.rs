@@ -26,31 +26,57 @@ pub enum Window {
         /// Selects what the filter keeps if more arrive: the span or the rate.
         overload: Overload,
     },
+    /// All inserts of the last `span` of the caller's clock, in memory that follows the traffic.
+    Elastic {
+        /// The span, in whole milliseconds.
+        #[cfg_attr(feature = "serde", serde(rename = "span_ms", with = "crate::milliseconds::serialized"))]
+        span: Duration,
+        /// The number of different items that the filter has room for once it has grown to its limit.
+        capacity: u64,
+        /// Selects what the filter keeps if more arrive: the span or the rate.
+        overload: Overload,
+    },
 }
 
 impl Window {
-    /// Returns the number of items to make room for: the window itself, or the capacity of a span.
+    /// Returns the number of items to make room for: the window itself, or the capacity of a span. An elastic window
+    /// makes room when they come.
     #[must_use]
     pub fn items(&self) -> u64 {
         match *self {
             Self::Count { inserts } => inserts,
-            Self::Time { capacity, .. } => capacity,
+            Self::Time { capacity, .. } | Self::Elastic { capacity, .. } => capacity,
+        }
+    }
+
+    /// Returns the span of a time window, elastic or not; `None` for a count window.
+    #[must_use]
+    pub fn span(&self) -> Option<Duration> {
+        match *self {
+            Self::Count { .. } => None,
+            Self::Time { span, .. } | Self::Elastic { span, .. } => Some(span),
+        }
+    }
+
+    /// Returns the overload policy of a time window, elastic or not; `None` for a count window.
+    #[must_use]
+    pub fn overload(&self) -> Option<Overload> {
+        match *self {
+            Self::Count { .. } => None,
+            Self::Time { overload, .. } | Self::Elastic { overload, .. } => Some(overload),
         }
     }
 
     /// The span of a time window in milliseconds; 0 for a count window.
     pub(crate) fn span_ms(&self) -> u64 {
-        match *self {
-            Self::Count { .. } => 0,
-            Self::Time { span, .. } => milliseconds::of(span),
-        }
+        self.span().map_or(0, milliseconds::of)
     }
 
     /// The most generations that the window can have: each has at least one item and one millisecond.
     pub(crate) fn most_generations(&self) -> u64 {
         match *self {
             Self::Count { inserts } => inserts,
-            Self::Time { capacity, .. } => self.span_ms().min(capacity),
+            Self::Time { capacity, .. } | Self::Elastic { capacity, .. } => self.span_ms().min(capacity),
         }
     }
 
@@ -64,6 +90,7 @@ impl Window {
         match self {
             Self::Count { .. } => Self::Count { inserts: items },
             Self::Time { span, overload, .. } => Self::Time { span, capacity: items, overload },
+            Self::Elastic { span, overload, .. } => Self::Elastic { span, capacity: items, overload },
         }
     }
 }

@@ -11,7 +11,7 @@ const SPAN_MS: u64 = 600_000;
 const FIRST_STRANGER: u64 = 1 << 60;
 
 fn time_window(capacity: u64, rate: f64) -> Filter {
-    let builder = Filter::builder().time_window(Duration::from_millis(SPAN_MS), capacity);
+    let builder = Filter::builder().time_window(Duration::from_millis(SPAN_MS)).capacity(capacity);
     builder.false_positive_rate(rate).layout(Layout::Bins).build().unwrap()
 }
 
@@ -27,7 +27,7 @@ fn assert_rate_is_at_most(filter: &Filter, rate: f64, what: &str) {
 #[test]
 fn a_burst_of_the_whole_capacity_keeps_the_rate() {
     for (capacity, rate) in [(1_000, 1e-2), (50_000, 1e-3), (20_000, 1e-4)] {
-        let mut filter = time_window(capacity, rate);
+        let mut filter = time_window(capacity).capacity(rate);
         let mut random = Random(capacity);
         // At any phase of a generation, again and again; a span and the slack of one generation lie between.
         for burst in 0..5 {
@@ -47,7 +47,7 @@ fn a_burst_of_the_whole_capacity_keeps_the_rate() {
 fn any_arrivals_within_the_capacity_keep_the_rate() {
     let (capacity, rate) = (30_000, 1e-3);
     for seed in 0..8 {
-        let mut filter = time_window(capacity, rate);
+        let mut filter = time_window(capacity).capacity(rate);
         let mut random = Random(seed);
         // Bursts of all sizes at random times, of at most the capacity in a span and one generation.
         let generation_ms = SPAN_MS / u64::from(filter.plan().shape.window_generations);
@@ -75,7 +75,7 @@ fn any_arrivals_within_the_capacity_keep_the_rate() {
 #[test]
 fn repeats_take_no_room() {
     let (capacity, rate) = (42_000, 1e-3);
-    let mut filter = time_window(capacity, rate);
+    let mut filter = time_window(capacity).capacity(rate);
     let l = u64::from(filter.plan().shape.window_generations);
     let devices = capacity / l;
     for generation in 0..5 * l {
@@ -92,7 +92,7 @@ fn repeats_take_no_room() {
 fn a_tenth_above_the_capacity_keeps_twice_the_rate_and_nothing_is_ever_forgotten() {
     for rate in [1e-2, 1e-3, 1e-4] {
         let capacity = 40_000;
-        let mut filter = time_window(capacity, rate);
+        let mut filter = time_window(capacity).capacity(rate);
         filter.advance_to(0);
         let room = capacity + capacity / u64::from(filter.plan().shape.window_generations);
         for (number, percent) in
@@ -154,7 +154,7 @@ fn overloaded_filters_tell_the_future_and_can_be_shared() {
         let segment = Segment::Bins { fingerprint_bits };
         for capacity in [1, 40, 400] {
             let span = 1_000;
-            let builder = Filter::builder().time_window(Duration::from_millis(span), capacity);
+            let builder = Filter::builder().time_window(Duration::from_millis(span)).capacity(capacity);
             let mut filter = builder.shape(1, l).segment(segment).build().unwrap();
             let (mut random, mut exact, mut now) = (Random(capacity), ExactWindow::default(), 0);
             for step in 1..1_500 {
@@ -254,7 +254,7 @@ fn a_billion_probes_of_the_window_are_all_found() {
         made += probes.made;
         // About half of the capacity comes in a span, or three times the capacity.
         for halves in [1, 6] {
-            let (mut filter, mut probes) = (time_window(window, rate), Probes::new());
+            let (mut filter, mut probes) = (time_window(window).capacity(rate), Probes::new());
             let (mut now, mut next) = (0, 0);
             // Each burst with its time; the oldest is dropped when it leaves the span.
             let mut bursts = std::collections::VecDeque::new();

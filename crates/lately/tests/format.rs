@@ -137,7 +137,7 @@ fn an_inserted_item_sets_exactly_the_documented_bits() {
         }
         let k = u64::from(shape.required_matches);
         for shifts in [0, 1, u64::from(shape.segments()) - 1, u64::from(shape.segments()) + 2] {
-            let builder = with_shape(&shape).time_window(Duration::from_secs(100), 300).seed(3);
+            let builder = with_shape(&shape).time_window(Duration::from_secs(100)).capacity(300).seed(3);
             let mut filter = builder.build().unwrap();
             filter.advance_to(0);
             for shift in 1..=shifts {
@@ -175,7 +175,7 @@ fn lines_of_bins_have_the_documented_fingerprints_in_order() {
     for shape in shapes() {
         let Segment::Bins { fingerprint_bits } = shape.segment else { continue };
         let l = u64::from(shape.window_generations);
-        let builder = with_shape(&shape).time_window(Duration::from_millis(10 * l), 300).seed(3);
+        let builder = with_shape(&shape).time_window(Duration::from_millis(10 * l)).capacity(300).seed(3);
         let mut filter = builder.build().unwrap();
         let bytes = filter.to_bytes();
         let (lines, entries) = (ParsedBins::new(&bytes).lines(), ParsedBins::new(&bytes).entries);
@@ -245,7 +245,7 @@ fn lines_of_bins_have_the_documented_fingerprints_in_order() {
 #[test]
 fn header_fields_are_at_the_documented_offsets() {
     let mut filter = Filter::builder()
-        .time_window(Duration::from_millis(700), 90)
+        .time_window(Duration::from_millis(700)).capacity(90)
         .overload(Overload::KeepRate)
         .shape(3, 7)
         .segment(Segment::Blocks { block_bits: 512, bits_per_block: 4 })

@@ -37,14 +37,14 @@ fn filters_of_a_given_shape_have_their_golden_digests() {
     let mut actual = String::new();
     for shape in shapes() {
         let count = digest(&with_shape(&shape).window(700));
-        let time = digest(&with_shape(&shape).time_window(Duration::from_secs(2), 700));
+        let time = digest(&with_shape(&shape).time_window(Duration::from_secs(2)).capacity(700));
         writeln!(actual, "{shape}: {count:016x} {time:016x}").unwrap();
     }
     let base = Filter::builder().shape(3, 5).window(700);
     writeln!(actual, "seed 1: {:016x}", digest(&base.clone().seed(1))).unwrap();
     let sip = HashFunction::SipHash13 { key: *b"golden test key!" };
     writeln!(actual, "siphash: {:016x}", digest(&base.hash_function(sip))).unwrap();
-    let keep_rate = Filter::builder().shape(3, 5).time_window(Duration::from_secs(2), 700);
+    let keep_rate = Filter::builder().shape(3, 5).time_window(Duration::from_secs(2)).capacity(700);
     writeln!(actual, "keep rate: {:016x}", digest(&keep_rate.overload(Overload::KeepRate))).unwrap();
     assert_golden(&actual, include_str!("golden/filters.txt"));
 }
@@ -106,7 +106,7 @@ fn plans_have_their_golden_sizes() {
         let plans = [
             ("count", count.clone()),
             ("count, slack 0.01", count.max_slack(0.01)),
-            ("time", asked.clone().time_window(Duration::from_secs(60), 1_000_000)),
+            ("time", asked.clone().time_window(Duration::from_secs(60)).capacity(1_000_000)),
             ("largest window", asked.max_memory(1 << 20)),
             ("best rate", Filter::builder().window(1_000_000).max_memory(6 << 20).prefer(prefer)),
         ];

@@ -174,7 +174,7 @@ fn tour(mut filter: impl AnyFilter) -> Vec<String> {
 #[test]
 fn every_kind_of_filter_is_any_filter() {
     let span = std::time::Duration::from_secs(60);
-    let builder = Filter::builder().time_window(span, 10_000).false_positive_rate(1e-9);
+    let builder = Filter::builder().time_window(span).capacity(10_000).false_positive_rate(1e-9);
     let mut own = builder.build().unwrap();
     let told = tour(&mut own.clone());
     assert_eq!(told, tour(own.clone()));

@@ -41,7 +41,7 @@ fn the_slack_of_a_plan_is_at_most_the_slack_asked_for() {
                 let promise = Filter::builder().false_positive_rate(1e-3).max_slack(slack).layout(layout);
                 let counted = promise.clone().window(window).plan().unwrap();
                 assert!(counted.npws <= slack, "{window} {slack}: {counted:?}");
-                let timed = promise.time_window(Duration::from_secs(60), window).plan().unwrap();
+                let timed = promise.time_window(Duration::from_secs(60)).capacity(window).plan().unwrap();
                 assert!(timed.npws <= slack, "{window} {slack}: {timed:?}");
             }
         }
@@ -237,7 +237,7 @@ fn each_preference_takes_the_layouts_that_it_promises() {
         assert_eq!(plan.layout(), Layout::Bins, "{rate:e}");
         // A time window takes bins whatever is preferred: the rate of other layouts depends on when items arrive.
         for &prefer in Prefer::ALL {
-            let timed = asked(prefer, rate).time_window(Duration::from_secs(60), 1_000_000).plan().unwrap();
+            let timed = asked(prefer, rate).time_window(Duration::from_secs(60)).capacity(1_000_000).plan().unwrap();
             assert_eq!(timed.layout(), Layout::Bins, "{prefer} {rate:e}");
         }
     }
@@ -251,10 +251,10 @@ fn each_preference_takes_the_layouts_that_it_promises() {
     // Lines have no room for so many generations; then the least memory of all layouts.
     let fine = asked(Prefer::Balanced, 1e-3).max_slack(0.01);
     assert_eq!(fine.plan().unwrap(), fine.clone().prefer(Prefer::Memory).plan().unwrap());
-    let fine = fine.time_window(Duration::from_secs(60), 1_000_000).plan().unwrap();
+    let fine = fine.time_window(Duration::from_secs(60)).capacity(1_000_000).plan().unwrap();
     assert!(fine.npws <= 0.01 && fine.layout() != Layout::Bins, "{fine:?}");
     // A layout that is asked for is taken, also for a time window.
-    let timed = asked(Prefer::Balanced, 1e-3).time_window(Duration::from_secs(60), 1_000_000);
+    let timed = asked(Prefer::Balanced, 1e-3).time_window(Duration::from_secs(60)).capacity(1_000_000);
     assert_eq!(timed.layout(Layout::Rows).plan().unwrap().layout(), Layout::Rows);
 }
 

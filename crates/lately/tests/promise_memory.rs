@@ -16,13 +16,13 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 fn a_filter_takes_the_memory_of_its_plan_and_never_grows() {
     for shape in shapes() {
         check(&with_shape(&shape).window(5_000));
-        check(&with_shape(&shape).time_window(Duration::from_secs(1), 5_000));
+        check(&with_shape(&shape).time_window(Duration::from_secs(1)).capacity(5_000));
     }
     for layout in LAYOUTS {
         let promise = Filter::builder().false_positive_rate(1e-3).layout(layout);
         check(&promise.clone().window(20_000));
-        check(&promise.clone().time_window(Duration::from_secs(9), 2_000));
-        check(&promise.time_window(Duration::from_secs(9), 2_000).overload(Overload::KeepRate));
+        check(&promise.clone().time_window(Duration::from_secs(9)).capacity(2_000));
+        check(&promise.time_window(Duration::from_secs(9)).capacity(2_000).overload(Overload::KeepRate));
     }
 }
 

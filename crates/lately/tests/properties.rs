@@ -237,7 +237,7 @@ proptest! {
         steps in prop::collection::vec(step(), 1..150),
     ) {
         let overload = if keep_rate { Overload::KeepRate } else { Overload::KeepWindow };
-        let window = with_shape(&shape).time_window(Duration::from_millis(span), capacity).overload(overload);
+        let window = with_shape(&shape).time_window(Duration::from_millis(span)).capacity(capacity).overload(overload);
         run(window.build().unwrap(), is_portable, &steps)?;
     }
 
@@ -251,7 +251,7 @@ proptest! {
     ) {
         let builder = with_shape(&shape);
         let builder = if is_timed {
-            builder.time_window(Duration::from_millis(span), 100)
+            builder.time_window(Duration::from_millis(span)).capacity(100)
         } else {
             builder.window(100)
         };

@@ -45,8 +45,8 @@ fn on_all_instructions(builder: &Builder) -> Vec<SharedFilter> {
 fn with_one_thread_answers_and_bits_equal_those_of_a_filter() {
     for shape in shapes() {
         let span = Duration::from_secs(2);
-        let keep_rate = with_shape(&shape).time_window(span, 700).overload(Overload::KeepRate);
-        for builder in [with_shape(&shape).window(700), with_shape(&shape).time_window(span, 700), keep_rate]
+        let keep_rate = with_shape(&shape).time_window(span).capacity(700).overload(Overload::KeepRate);
+        for builder in [with_shape(&shape).window(700), with_shape(&shape).time_window(span).capacity(700), keep_rate]
         {
             one_thread_gets_a_filter(&builder);
         }
@@ -546,7 +546,7 @@ fn time_windows_keep_their_span_while_threads_insert_and_advance_the_time() {
     for shape in shapes_to_stress() {
         let span_ms = 500;
         // Room for everything that the threads insert, so that few strangers are reported.
-        let builder = with_shape(&shape).time_window(Duration::from_millis(span_ms), 20_000);
+        let builder = with_shape(&shape).time_window(Duration::from_millis(span_ms)).capacity(20_000);
         let shared = builder.build_shared().unwrap();
         shared.advance_to(1_000);
         // `telling` is set before the filter is advanced to a time, `told` afterwards.
@@ -635,7 +635,7 @@ fn an_item_that_is_spilled_beside_a_shift_stays_for_the_whole_span() {
     const ROUNDS: u64 = 20_000;
     let (span_ms, l) = (4_000, 4);
     let generation_ms = span_ms / l;
-    let builder = Filter::builder().time_window(Duration::from_millis(span_ms), 2_000).shape(1, l as u32);
+    let builder = Filter::builder().time_window(Duration::from_millis(span_ms)).capacity(2_000).shape(1, l as u32);
     let filter = builder.segment(Segment::Bins { fingerprint_bits: 20 }).build_shared().unwrap();
     filter.advance_to(0);
     let lines_are_full =

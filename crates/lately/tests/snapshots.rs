@@ -19,10 +19,10 @@ fn filters() -> Vec<Filter> {
     for shape in shapes() {
         let span = Duration::from_millis(500);
         filters.push(with_shape(&shape).window(60).seed(99).build().unwrap());
-        filters.push(with_shape(&shape).time_window(span, 60).build().unwrap());
+        filters.push(with_shape(&shape).time_window(span).capacity(60).build().unwrap());
         let keyed = HashFunction::SipHash13 { key: *b"0123456789abcdef" };
         let overload = Overload::KeepRate;
-        let builder = with_shape(&shape).time_window(span, 60).overload(overload).hash_function(keyed);
+        let builder = with_shape(&shape).time_window(span).capacity(60).overload(overload).hash_function(keyed);
         filters.push(builder.build().unwrap());
     }
     for (number, filter) in (0..).zip(&mut filters) {

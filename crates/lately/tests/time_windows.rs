@@ -14,7 +14,7 @@ fn an_item_is_reported_for_the_whole_span_to_the_millisecond_from_every_phase() 
     for shape in shapes() {
         // A span that l does not divide, so that generations differ in length.
         let span = 10 * u64::from(shape.window_generations) + 3;
-        let mut filter = with_shape(&shape).time_window(Duration::from_millis(span), 1_000).build().unwrap();
+        let mut filter = with_shape(&shape).time_window(Duration::from_millis(span)).capacity(1_000).build().unwrap();
         for phase in 0..2 * span {
             filter.clear();
             filter.advance_to(START + phase);
@@ -39,7 +39,7 @@ fn an_idle_filter_expires_everything_in_a_bounded_number_of_shifts() {
     for shape in shapes() {
         let five_hundred_years = 500 * 365 * 86_400_000;
         for gap in [100_000, five_hundred_years, u64::MAX - START] {
-            let mut filter = with_shape(&shape).time_window(Duration::from_secs(1), 1_000).build().unwrap();
+            let mut filter = with_shape(&shape).time_window(Duration::from_secs(1)).capacity(1_000).build().unwrap();
             filter.advance_to(START);
             (0..500).for_each(|number| filter.insert(item(number)));
             let before = filter.statistics().generation;
@@ -56,7 +56,7 @@ fn an_idle_filter_expires_everything_in_a_bounded_number_of_shifts() {
 
 #[test]
 fn an_earlier_time_is_counted_and_treated_as_the_latest_time() {
-    let build = || Filter::builder().time_window(Duration::from_millis(100), 50).shape(2, 5).build().unwrap();
+    let build = || Filter::builder().time_window(Duration::from_millis(100)).capacity(50).shape(2, 5).build().unwrap();
     let mut filter = build();
     filter.advance_to(START);
     filter.insert("a");
@@ -97,7 +97,7 @@ fn refuse_jumps<F: AnyFilter>(filter: &mut F, copy: impl Fn(&F) -> Filter) {
 #[test]
 fn a_time_too_far_ahead_is_refused_and_changes_nothing() {
     let build = |layout| {
-        let builder = Filter::builder().time_window(Duration::from_secs(60), 1_000).layout(layout);
+        let builder = Filter::builder().time_window(Duration::from_secs(60)).capacity(1_000).layout(layout);
         builder.false_positive_rate(1e-3)
     };
     for layout in LAYOUTS {
@@ -113,7 +113,7 @@ fn a_time_too_far_ahead_is_refused_and_changes_nothing() {
 #[test]
 fn as_of_an_earlier_time_answers_for_the_latest_time_and_counts_nothing() {
     let span = Duration::from_millis(100);
-    let mut filter = Filter::builder().time_window(span, 50).shape(2, 5).build().unwrap();
+    let mut filter = Filter::builder().time_window(span).capacity(50).shape(2, 5).build().unwrap();
     assert!(!filter.as_of(START).contains("a"));
     filter.insert("before the clock was set");
     assert_eq!(
@@ -137,7 +137,7 @@ fn as_of_an_earlier_time_answers_for_the_latest_time_and_counts_nothing() {
 #[test]
 fn many_small_steps_of_time_equal_one_large_step() {
     let build = || {
-        let builder = Filter::builder().time_window(Duration::from_millis(997), 1_000);
+        let builder = Filter::builder().time_window(Duration::from_millis(997)).capacity(1_000);
         builder.false_positive_rate(1e-3).build().unwrap()
     };
     let (mut small, mut large) = (build(), build());
@@ -154,7 +154,7 @@ fn many_small_steps_of_time_equal_one_large_step() {
 fn a_filter_shifts_at_next_shift_ms_and_not_before() {
     for shape in shapes() {
         let span = 10 * u64::from(shape.window_generations) + 3;
-        let mut filter = with_shape(&shape).time_window(Duration::from_millis(span), 1_000).build().unwrap();
+        let mut filter = with_shape(&shape).time_window(Duration::from_millis(span)).capacity(1_000).build().unwrap();
         assert_eq!(filter.next_shift_ms(), None, "no clock yet");
         filter.advance_to(START);
         for now in START..START + 3 * span {
@@ -179,7 +179,7 @@ fn statistics_give_the_age_range_of_each_segment() {
 #[test]
 fn items_inserted_before_the_clock_is_set_get_the_first_time() {
     let mut filter =
-        Filter::builder().time_window(Duration::from_millis(100), 50).shape(2, 5).build().unwrap();
+        Filter::builder().time_window(Duration::from_millis(100)).capacity(50).shape(2, 5).build().unwrap();
     filter.insert("early");
     filter.advance_to(START);
     filter.advance_to(START + 100);
@@ -193,7 +193,7 @@ fn the_latest_possible_time_works_like_any_other() {
         // A millisecond per generation, and more.
         for span in [u64::from(shape.window_generations), 64] {
             let mut filter =
-                with_shape(&shape).time_window(Duration::from_millis(span), 100).build().unwrap();
+                with_shape(&shape).time_window(Duration::from_millis(span)).capacity(100).build().unwrap();
             filter.advance_to(1);
             filter.insert("early");
             filter.advance_to(u64::MAX - span);
@@ -213,10 +213,10 @@ fn the_latest_possible_time_works_like_any_other() {
 #[test]
 fn spans_of_any_length_are_accepted() {
     let shortest =
-        Filter::builder().time_window(Duration::from_nanos(1), 5).false_positive_rate(0.01).build().unwrap();
+        Filter::builder().time_window(Duration::from_nanos(1)).capacity(5).false_positive_rate(0.01).build().unwrap();
     assert_eq!(shortest.guaranteed_span(), Some(Duration::from_millis(1)), "rounded up to a millisecond");
     let longest = Duration::from_millis(u64::MAX);
-    let mut filter = Filter::builder().time_window(longest, 5).false_positive_rate(0.01).build().unwrap();
+    let mut filter = Filter::builder().time_window(longest).capacity(5).false_positive_rate(0.01).build().unwrap();
     filter.advance_to(0);
     filter.insert("kept");
     filter.advance_to(u64::MAX);
@@ -226,7 +226,7 @@ fn spans_of_any_length_are_accepted() {
 #[test]
 fn an_overloaded_window_that_keeps_its_span_forgets_nothing_and_lets_the_rate_rise() {
     for layout in LAYOUTS {
-        let builder = Filter::builder().time_window(Duration::from_secs(1), 2_000);
+        let builder = Filter::builder().time_window(Duration::from_secs(1)).capacity(2_000);
         let mut filter = builder.false_positive_rate(1e-3).layout(layout).build().unwrap();
         filter.advance_to(START);
         (0..10_000).for_each(|number| filter.insert(item(number)));
@@ -243,7 +243,7 @@ fn an_overloaded_window_that_keeps_its_span_forgets_nothing_and_lets_the_rate_ri
 fn an_overloaded_window_that_keeps_its_rate_shortens_the_span_and_says_so() {
     for layout in LAYOUTS {
         let builder =
-            Filter::builder().time_window(Duration::from_secs(1), 2_000).overload(Overload::KeepRate);
+            Filter::builder().time_window(Duration::from_secs(1)).capacity(2_000).overload(Overload::KeepRate);
         let mut filter = builder.false_positive_rate(1e-2).layout(layout).build().unwrap();
         let g = filter.plan().items_per_generation;
         filter.advance_to(START);
@@ -279,7 +279,7 @@ fn an_overloaded_window_that_keeps_its_rate_shortens_the_span_and_says_so() {
 #[test]
 fn a_time_window_at_capacity_keeps_its_rate() {
     for layout in LAYOUTS {
-        let builder = Filter::builder().time_window(Duration::from_secs(60), 60_000);
+        let builder = Filter::builder().time_window(Duration::from_secs(60)).capacity(60_000);
         let mut filter = builder.false_positive_rate(1e-3).layout(layout).build().unwrap();
         for number in 0..200_000 {
             filter.advance_to(START + number);
@@ -297,7 +297,7 @@ fn a_time_window_at_capacity_keeps_its_rate() {
 #[test]
 fn age_ranges_in_inserts_and_milliseconds_contain_the_true_age() {
     let mut filter = Filter::builder()
-        .time_window(Duration::from_secs(1), 1_000)
+        .time_window(Duration::from_secs(1)).capacity(1_000)
         .false_positive_rate(1e-9)
         .build()
         .unwrap();
@@ -339,7 +339,7 @@ fn age_ranges_are_exactly_the_inserts_of_a_generation() {
 fn the_guarantees_of_a_time_window_follow_its_inserts() {
     for overload in [Overload::KeepWindow, Overload::KeepRate] {
         let builder =
-            Filter::builder().time_window(Duration::from_millis(50), 50).shape(2, 5).overload(overload);
+            Filter::builder().time_window(Duration::from_millis(50)).capacity(50).shape(2, 5).overload(overload);
         let mut filter = builder.build().unwrap();
         assert_eq!(
             (filter.guaranteed_window(), filter.guaranteed_span()),
@@ -366,7 +366,7 @@ fn the_guarantees_of_a_time_window_follow_its_inserts() {
 fn distinct_items_of_a_time_window_are_estimated() {
     for layout in LAYOUTS {
         let builder =
-            Filter::builder().time_window(Duration::from_secs(10), 20_000).false_positive_rate(1e-3);
+            Filter::builder().time_window(Duration::from_secs(10)).capacity(20_000).false_positive_rate(1e-3);
         let mut filter = builder.layout(layout).build().unwrap();
         for number in 0..60_000 {
             filter.advance_to(START + number / 2);
@@ -396,7 +396,7 @@ fn a_count_window_has_no_clock() {
 fn an_estimate_from_a_sample_is_close_to_one_from_all_memory() {
     for layout in LAYOUTS {
         let builder = Filter::builder().layout(layout).false_positive_rate(1e-2);
-        let mut filter = builder.time_window(Duration::from_secs(10), 200_000).build().unwrap();
+        let mut filter = builder.time_window(Duration::from_secs(10)).capacity(200_000).build().unwrap();
         for number in 0..300_000 {
             filter.advance_to(START + number / 20);
             filter.insert(item(number));

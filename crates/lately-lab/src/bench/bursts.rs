@@ -39,7 +39,7 @@ struct Burst {
 
 impl Burst {
     fn new(layout: Layout) -> Self {
-        let builder = Filter::builder().time_window(SPAN, CAPACITY).false_positive_rate(RATE);
+        let builder = Filter::builder().time_window(SPAN).capacity(CAPACITY).false_positive_rate(RATE);
         let filter = builder.layout(layout).build().expect("a valid promise");
         Self { filter, now_ms: 1_700_000_000_000, next_key: 0, next_stranger: 1 << 50 }
     }

@@ -29,7 +29,7 @@ impl Filter {
     /// The same as [`age_of`](Self::age_of), for a hash computed by the caller.
     #[must_use]
     pub fn age_of_hash(&self, hash: u64) -> Option<AgeRange> {
-        let (newest, oldest) = self.memory.contents().newest_run(hash, &self.ring, 0)?;
+        let (newest, oldest) = self.memory.contents().newest_run(hash, &self.ring, &self.ring)?;
         Some(self.ageing.age_range(&self.ring, newest, oldest))
     }
 }

@@ -4,7 +4,7 @@
 
 use super::Filter;
 use super::operation::{AHEAD, Access, Contains, GROUP, Hashes, Many, One, Operation};
-use crate::ageing::{Ageing, Full};
+use crate::ageing::{Ageing, Full, NoRoom};
 use crate::layout::kernel::{Kernel, Work};
 use crate::layout::{Located, Memory, Query, Update, Use, whichever};
 use crate::ring::Ring;
@@ -23,14 +23,31 @@ impl<S: Update> OwnedFilter<'_, S> {
         match self.ageing.on_full() {
             Full::StartGeneration => self.start_generation(self.ageing.now_or_zero()),
             Full::Continue => {}
+            Full::Fit => self.fit(),
         }
     }
 
     /// Makes every segment one generation older and empties the newest.
     pub(super) fn start_generation(&mut self, start_ms: u64) {
         self.ring.advance_generation();
-        self.layout.recycle_newest(self.ring);
         self.ageing.start_generation(self.ring, start_ms);
+        self.layout.recycle_newest(self.ring);
+    }
+
+    /// Gives an elastic window the room that it needs. If it cannot grow any more, applies its overload policy.
+    pub(super) fn fit(&mut self) {
+        let fit = self.layout.fit(self.ageing.early_left(self.ring));
+        if fit.starts_generation {
+            self.start_generation(self.ageing.now_or_zero());
+        }
+        match fit.next {
+            Some(inserts) => self.ageing.fit_after(inserts),
+            None => match self.ageing.on_no_room(self.ring) {
+                NoRoom::StartGeneration => self.start_generation(self.ageing.now_or_zero()),
+                NoRoom::Drop => self.layout.shorten_window(self.ring),
+                NoRoom::Continue => {}
+            },
+        }
     }
 }
 

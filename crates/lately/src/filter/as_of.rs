@@ -15,10 +15,9 @@ pub struct AsOf<'a, F = Filter> {
     pub(super) filter: &'a F,
     /// `None`: the filter's own time, which may be unset.
     pub(super) now_ms: Option<u64>,
-    /// The number of shifts due until then. After n shifts, the segments of the n youngest ages are empty,
-    /// and every other segment is older by n generations. Not used for a shared filter, which may shift
-    /// meanwhile.
-    pub(super) shifts: u32,
+    /// The filter's ring at that time: the shifts due until then leave its youngest segments empty. Not used for a
+    /// shared filter, which may shift meanwhile.
+    pub(super) later: Ring,
 }
 
 impl<F> Clone for AsOf<'_, F> {
@@ -39,7 +38,7 @@ impl Filter {
     /// use std::time::Duration;
     ///
     /// let minute = Duration::from_secs(60);
-    /// let mut recent = Filter::builder().time_window(minute, 1000).false_positive_rate(1e-4).build()?;
+    /// let mut recent = Filter::builder().time_window(minute).capacity(1000).false_positive_rate(1e-4).build()?;
     /// recent.advance_to(1_700_000_000_000);
     /// recent.insert("click");
     /// assert!(recent.as_of(1_700_000_060_000).contains("click"));
@@ -50,8 +49,7 @@ impl Filter {
     #[inline]
     #[must_use]
     pub fn as_of(&self, now_ms: u64) -> AsOf<'_> {
-        let shifts = self.ageing.shifts_until(now_ms, &self.ring);
-        AsOf { filter: self, now_ms: Some(now_ms), shifts }
+        AsOf { filter: self, now_ms: Some(now_ms), later: self.ageing.ring_at(now_ms, &self.ring) }
     }
 }
 
@@ -67,10 +65,10 @@ impl AsOf<'_> {
     #[inline]
     #[must_use]
     pub fn contains_hash(&self, hash: u64) -> bool {
-        if self.shifts == 0 {
+        if self.is_present() {
             return self.filter.contains_hash(hash);
         }
-        self.filter.memory.contents().newest_run(hash, &self.filter.ring, self.shifts).is_some()
+        self.filter.memory.contents().newest_run(hash, &self.filter.ring, &self.later).is_some()
     }
 
     /// See [`Filter::contains_batch`].
@@ -78,7 +76,7 @@ impl AsOf<'_> {
     /// # Panics
     /// If `items` and `seen` differ in length.
     pub fn contains_batch<T: Item>(&self, items: &[T], seen: &mut [bool]) {
-        if self.shifts == 0 {
+        if self.is_present() {
             return self.filter.contains_batch(items, seen);
         }
         check_lengths(items, seen);
@@ -95,15 +93,20 @@ impl AsOf<'_> {
     #[must_use]
     pub fn age_of_hash(&self, hash: u64) -> Option<AgeRange> {
         let ring = &self.filter.ring;
-        let (newest, oldest) = self.filter.memory.contents().newest_run(hash, ring, self.shifts)?;
+        let (newest, oldest) = self.filter.memory.contents().newest_run(hash, ring, &self.later)?;
         let (ring, ageing) = self.aged();
         Some(ageing.age_range(&ring, newest, oldest))
+    }
+
+    /// Returns true if no shift is due until the view's time.
+    fn is_present(&self) -> bool {
+        self.later == self.filter.ring
     }
 
     /// Returns the present age of the segment that will have this age; `None` if that segment will be new and
     /// empty.
     pub(super) fn age_now(&self, age: Age) -> Option<Age> {
-        Ring::age_before(age, self.shifts)
+        self.filter.ring.age_before(age, &self.later)
     }
 
     /// Returns the ring and the ageing state at the view's time: all state that ages, except the memory.
@@ -114,11 +117,11 @@ impl AsOf<'_> {
 
 /// Returns the ring and the ageing state at a later time.
 pub(super) fn aged(ring: &Ring, ageing: &Ageing, now_ms: Option<u64>) -> (Ring, Ageing) {
-    let (mut ring, mut ageing) = (ring.clone(), ageing.clone());
+    let (mut ring, mut ageing) = (*ring, ageing.clone());
     if let Some(now_ms) = now_ms {
         for start_ms in ageing.advance_clock(now_ms.max(ageing.now_or_zero()), &ring) {
             ring.advance_generation();
-            ageing.start_generation(&ring, start_ms);
+            ageing.start_generation(&mut ring, start_ms);
         }
     }
     (ring, ageing)

@@ -71,18 +71,44 @@ impl Builder {
         self
     }
 
-    /// Guarantees the inserts of the last `span` of the caller's clock (in milliseconds, rounded up).
+    /// Guarantees the inserts of the last `span` of the caller's clock (in milliseconds, rounded up). See
+    /// [`Filter::advance_to`] for the clock.
+    ///
+    /// Without a [`capacity`](Self::capacity) the window is *elastic*: its memory follows the traffic, from 8 KiB to
+    /// [`max_memory`](Self::max_memory) (by default [`DEFAULT_ELASTIC_MEMORY`](crate::DEFAULT_ELASTIC_MEMORY)), and the
+    /// rate holds meanwhile. [`overload`](Self::overload) says what happens if that is not enough.
+    ///
+    /// ```
+    /// use lately::Filter;
+    /// use std::time::Duration;
+    ///
+    /// let ten_minutes = Duration::from_secs(600);
+    /// let mut seen = Filter::builder().time_window(ten_minutes).false_positive_rate(1e-3).build()?;
+    /// assert!(seen.memory_bytes() < 10_000);
+    /// seen.advance_to(1_700_000_000_000);
+    /// seen.extend(0..100_000); // a burst
+    /// assert!(seen.contains(0) && seen.memory_bytes() < 500_000);
+    /// seen.advance_to(1_700_000_900_000); // a quarter of an hour later
+    /// assert!(!seen.contains(0) && seen.memory_bytes() < 10_000);
+    /// # Ok::<(), lately::ConfigError>(())
+    /// ```
+    pub fn time_window(mut self, span: Duration) -> Self {
+        self.promise.window = None;
+        self.promise.span = Some(span);
+        self
+    }
+
+    /// Fixes the memory of a time window: it has room for `capacity` different items.
     ///
     /// `capacity` is the largest number of different items expected in one span and one generation more, which
     /// is a span divided by l. Within it, the rate holds for any arrivals: all at once, evenly, or again and
     /// again. With a tenth more, the rate is at most twice the promise; [`overload`](Self::overload) says what
-    /// happens beyond. See [`Filter::advance_to`] for the clock.
+    /// happens beyond.
     ///
     /// That is true for [`Layout::Bins`](crate::Layout), which time windows are planned with. In the other
     /// layouts, none of the l generations of a span may receive more than capacity / l inserts.
-    pub fn time_window(mut self, span: Duration, capacity: u64) -> Self {
-        self.promise.window = None;
-        (self.promise.span, self.promise.capacity) = (Some(span), Some(capacity));
+    pub fn capacity(mut self, capacity: u64) -> Self {
+        self.promise.capacity = Some(capacity);
         self
     }
 

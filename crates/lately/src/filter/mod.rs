@@ -88,20 +88,38 @@ impl Eq for Filter {}
 
 impl Filter {
     fn with_dimensions(dimensions: Dimensions, hash_function: HashFunction) -> Result<Self, ConfigError> {
-        let Dimensions { window, shape, items_per_generation, cells, memory_bytes } = dimensions;
+        Self::with_cells(dimensions, dimensions.cells_at_first(), hash_function)
+    }
+
+    /// The same, with another number of cells than at first: an elastic filter grows.
+    fn with_cells(
+        dimensions: Dimensions,
+        cells: u64,
+        hash_function: HashFunction,
+    ) -> Result<Self, ConfigError> {
+        let Dimensions { window, shape, items_per_generation, memory_bytes, .. } = dimensions;
         let refused = ConfigError::Allocation { bytes: memory_bytes };
-        let ring = Ring::new(shape.required_matches, shape.window_generations);
-        let memory = Memory::allocate(&shape, cells, &ring).ok_or(refused)?;
-        let ageing = Ageing::new(window, items_per_generation, &ring, shape.pools_generations());
+        let ring = Ring::of(&shape);
+        let mut memory = Memory::allocate(&shape, cells, &ring).ok_or(refused)?;
+        if let Memory::Elastic(bins) = &mut memory {
+            bins.set_most_lines(dimensions.cells);
+        }
+        let ageing = Ageing::new(window, items_per_generation, &ring, &shape);
         Ok(Self { dimensions, hash_function, ring, ageing, memory, kernel: AnyKernel::fastest() })
+    }
+
+    /// The number of cells at present.
+    fn cells(&self) -> u64 {
+        match &self.memory {
+            Memory::Elastic(bins) => bins.lines(),
+            _ => self.dimensions.cells,
+        }
     }
 
     /// Forgets everything. The filter is like a new one, with its clock unset.
     pub fn clear(&mut self) {
-        self.ring = Ring::new(self.ring.required_matches(), self.ring.window_generations());
-        let contents = self.memory.contents_mut();
-        contents.words_mut().fill(0);
-        contents.ring_was_set(&self.ring);
+        self.ring = Ring::of(&self.dimensions.shape);
+        self.memory.contents_mut().clear(&self.ring);
         self.ageing.clear();
     }
 
@@ -136,10 +154,13 @@ impl Filter {
     /// # Errors
     /// If the memory cannot be allocated.
     pub fn try_clone(&self) -> Result<Self, ConfigError> {
-        let mut copy = Self::with_dimensions(self.dimensions, self.hash_function)?;
-        copy.ring = self.ring.clone();
+        let mut copy = Self::with_cells(self.dimensions, self.cells(), self.hash_function)?;
+        copy.ring = self.ring;
         copy.ageing = self.ageing.clone();
         copy.kernel = self.kernel;
+        if let (Memory::Elastic(of_copy), Memory::Elastic(bins)) = (&mut copy.memory, &self.memory) {
+            of_copy.set_lines_at(bins.lines_at().iter().copied());
+        }
         let contents = copy.memory.contents_mut();
         contents.words_mut().copy_from_slice(self.memory.contents().words());
         contents.ring_was_set(&copy.ring);
@@ -152,10 +173,10 @@ impl Filter {
         self.dimensions.window
     }
 
-    /// Returns the number of bytes on the heap; fixed since construction.
+    /// Returns the number of bytes on the heap: fixed since construction, except for an elastic window.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
-        self.dimensions.memory_bytes
+        self.dimensions.bytes_with(self.cells())
     }
 }
 

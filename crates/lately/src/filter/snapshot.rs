@@ -15,11 +15,11 @@ use super::Filter;
 use crate::ageing::{Ageing, GenerationStart};
 use crate::error::SnapshotError;
 use crate::hash::HashFunction;
-use crate::layout;
+use crate::layout::{self, Memory};
 use crate::limits::{MAX_SEGMENTS, MAX_WINDOW};
 use crate::plan::{Dimensions, Plan};
 use crate::ring::{Age, Ring};
-use crate::shape::{ROW_BYTES, Segment, Shape};
+use crate::shape::{ELASTIC_BLOCK_LINES, LEAST_ELASTIC_LINES, ROW_BYTES, Segment, Shape};
 use crate::window::{Overload, Window};
 
 pub(crate) const MAGIC: [u8; 8] = *b"LATELY\r\n";
@@ -48,7 +48,7 @@ impl Filter {
     /// ```
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(snapshot_bytes(self.ageing.starts.len(), self.words().len()));
+        let mut bytes = Vec::with_capacity(self.snapshot_len() as usize);
         let written: Result<(), Infallible> = self.write_snapshot(|piece| {
             bytes.extend_from_slice(piece);
             Ok(())
@@ -60,7 +60,7 @@ impl Filter {
     /// Returns the length of the snapshot, in bytes.
     #[must_use]
     pub fn snapshot_len(&self) -> u64 {
-        snapshot_bytes(self.ageing.starts.len(), self.words().len()) as u64
+        (head_bytes(&self.dimensions.shape) + self.words().len() * 8 + CHECKSUM_BYTES) as u64
     }
 
     /// Passes the snapshot to `sink` in pieces of at most 64 KiB, so that no second copy of the filter is
@@ -82,8 +82,7 @@ impl Filter {
             checksum.update(piece);
             sink(piece)
         };
-        let Self { dimensions, hash_function, ring, ageing, .. } = self;
-        checked(&head(dimensions, *hash_function, ring, ageing))?;
+        checked(&self.head())?;
         let mut piece = Writer(Vec::with_capacity(PIECE_WORDS * 8));
         for words in self.words().chunks(PIECE_WORDS) {
             piece.0.clear();
@@ -109,7 +108,21 @@ impl Filter {
     /// ```
     #[must_use]
     pub fn blueprint(&self) -> Vec<u8> {
-        with_checksum(head(&self.dimensions, self.hash_function, &self.ring, &self.ageing))
+        with_checksum(self.head())
+    }
+
+    /// Everything before the words.
+    fn head(&self) -> Vec<u8> {
+        let mut out = head(&self.dimensions, self.hash_function, &self.ring, &self.ageing);
+        if let Memory::Elastic(bins) = &self.memory {
+            let state = Elastic {
+                lines: bins.lines(),
+                look_at: self.ageing.full_at(),
+                oldest_in_window: self.ring.oldest_in_window().0.into(),
+            };
+            state.write(bins.lines_at().iter().copied(), &mut out);
+        }
+        out.0
     }
 
     /// Rebuilds the filter that [`blueprint`](Self::blueprint) was called on, with all words zero.
@@ -130,8 +143,7 @@ impl Filter {
         let (content, _) = bytes.split_at(bytes.len() - CHECKSUM_BYTES);
         check_checksum(input.u64(), xxh3_64(content))?;
         let mut filter = head.build()?;
-        head.restore_ageing(&mut filter.ageing, &filter.ring)?;
-        filter.memory.contents_mut().ring_was_set(&filter.ring);
+        head.restore_ageing(&mut filter)?;
         Ok(filter)
     }
 
@@ -206,9 +218,8 @@ impl Filter {
         let mut found = [0; CHECKSUM_BYTES];
         fill(&mut found)?;
         check_checksum(u64::from_le_bytes(found), computed)?;
-        head.restore_ageing(&mut filter.ageing, &filter.ring)?;
-        let contents = filter.memory.contents_mut();
-        contents.ring_was_set(&filter.ring);
+        head.restore_ageing(&mut filter)?;
+        let contents = filter.memory.contents();
         if contents.words_are_valid(0..usize::MAX) {
             Ok(filter)
         } else {
@@ -224,15 +235,21 @@ impl Plan {
     pub fn blueprint(&self, hash_function: HashFunction) -> Vec<u8> {
         let Self { window, shape, items_per_generation, cells, memory_bytes, .. } = *self;
         let dimensions = Dimensions { window, shape, items_per_generation, cells, memory_bytes };
-        let ring = Ring::new(shape.required_matches, shape.window_generations);
-        let ageing = Ageing::new(window, items_per_generation, &ring, shape.pools_generations());
-        with_checksum(head(&dimensions, hash_function, &ring, &ageing))
+        let ring = Ring::of(&shape);
+        let ageing = Ageing::new(window, items_per_generation, &ring, &shape);
+        let mut out = head(&dimensions, hash_function, &ring, &ageing);
+        if shape.is_elastic() {
+            let lines = dimensions.cells_at_first();
+            let lines_at = core::iter::repeat_n(lines, ring.segments() as usize);
+            Elastic { lines, look_at: 0, oldest_in_window: 0 }.write(lines_at, &mut out);
+        }
+        with_checksum(out.0)
     }
 }
 
-/// Everything before the words.
-fn head(dimensions: &Dimensions, hash_function: HashFunction, ring: &Ring, ageing: &Ageing) -> Vec<u8> {
-    let mut out = Writer(Vec::with_capacity(snapshot_bytes(ageing.starts.len(), 0)));
+/// The head of a filter that is not elastic.
+fn head(dimensions: &Dimensions, hash_function: HashFunction, ring: &Ring, ageing: &Ageing) -> Writer {
+    let mut out = Writer(Vec::with_capacity(head_bytes(&dimensions.shape) + CHECKSUM_BYTES));
     out.0.extend_from_slice(&MAGIC);
     out.u32(FORMAT_VERSION);
     let (layout, b, block_bits, row_bytes) = match dimensions.shape.segment {
@@ -240,6 +257,7 @@ fn head(dimensions: &Dimensions, hash_function: HashFunction, ring: &Ring, agein
         Segment::Blocks { block_bits, bits_per_block } => (2, bits_per_block, block_bits, 0),
         Segment::Rows { row_bytes, parts } => (3, parts, 0, row_bytes),
         Segment::Bins { fingerprint_bits } => (4, fingerprint_bits, 0, 0),
+        Segment::ElasticBins { fingerprint_bits } => (5, fingerprint_bits, 0, 0),
     };
     out.u32(layout);
     out.u32(dimensions.shape.required_matches);
@@ -250,13 +268,16 @@ fn head(dimensions: &Dimensions, hash_function: HashFunction, ring: &Ring, agein
     out.u32(0);
     out.u64(dimensions.cells);
     out.u64(dimensions.items_per_generation);
-    let (kind, overload) = match dimensions.window {
-        Window::Count { .. } => (1, 0),
-        Window::Time { overload: Overload::KeepWindow, .. } => (2, 1),
-        Window::Time { overload: Overload::KeepRate, .. } => (2, 2),
-    };
-    out.u32(kind);
-    out.u32(overload);
+    out.u32(match dimensions.window {
+        Window::Count { .. } => 1,
+        Window::Time { .. } => 2,
+        Window::Elastic { .. } => 3,
+    });
+    out.u32(match dimensions.window.overload() {
+        None => 0,
+        Some(Overload::KeepWindow) => 1,
+        Some(Overload::KeepRate) => 2,
+    });
     out.u64(dimensions.window.items());
     out.u64(dimensions.window.span_ms());
     let (hash, key) = match hash_function {
@@ -276,7 +297,45 @@ fn head(dimensions: &Dimensions, hash_function: HashFunction, ring: &Ring, agein
         out.u64(start.inserts);
         out.u64(start.millis);
     }
-    out.0
+    out
+}
+
+/// What an elastic filter adds to its head, besides the lines at the start of each generation.
+struct Elastic {
+    /// The lines at present.
+    lines: u64,
+    /// The number of inserts at which it looks how much room it needs.
+    look_at: u64,
+    oldest_in_window: u64,
+}
+
+impl Elastic {
+    const WORDS: usize = 3;
+
+    fn bytes(shape: &Shape) -> usize {
+        if shape.is_elastic() { (Self::WORDS + shape.segments() as usize) * 8 } else { 0 }
+    }
+
+    fn write(&self, lines_at: impl Iterator<Item = u64>, out: &mut Writer) {
+        out.u64(self.lines);
+        out.u64(self.look_at);
+        out.u64(self.oldest_in_window);
+        lines_at.for_each(|lines| out.u64(lines));
+    }
+
+    /// Reads a number of lines of which there are at most `limit`.
+    fn lines(name: &'static str, input: &mut Reader<'_>, limit: u64) -> Result<u64, SnapshotError> {
+        let range = LEAST_ELASTIC_LINES..=limit;
+        field(name, input.u64(), |lines| range.contains(&lines) && lines.is_multiple_of(ELASTIC_BLOCK_LINES))
+    }
+
+    fn read(input: &mut Reader<'_>, limit: u64, segments: u32) -> Result<Self, SnapshotError> {
+        Ok(Self {
+            lines: Self::lines("lines", input, limit)?,
+            look_at: field("look_at", input.u64(), |inserts| inserts <= MAX_COUNT || inserts == u64::MAX)?,
+            oldest_in_window: field("oldest_in_window", input.u64(), |age| age < segments.into())?,
+        })
+    }
 }
 
 fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
@@ -293,6 +352,9 @@ fn check_checksum(found: u64, computed: u64) -> Result<(), SnapshotError> {
 struct Head {
     header: Header,
     starts: Vec<u8>,
+    elastic: Option<Elastic>,
+    /// The lines at the start of each generation of an elastic filter.
+    lines_at: Vec<u8>,
 }
 
 impl Head {
@@ -320,32 +382,61 @@ impl Head {
         }
         let header = Header::read(&mut input)?;
         let Dimensions { shape, cells, .. } = header.dimensions;
-        // `Header::read` has checked that the memory, and so the length of the snapshot, does not overflow.
-        let words = words_that_follow(layout::words(&shape, cells).unwrap_or(0));
-        let segments = shape.segments() as usize;
-        let expected = snapshot_bytes(segments, words as usize) as u64;
-        match len.checked_sub(expected) {
-            None => return Err(truncated(expected).into()),
-            Some(0) => {}
-            Some(extra) => return Err(SnapshotError::TrailingBytes { extra }.into()),
+        let least = (head_bytes(&shape) + CHECKSUM_BYTES) as u64;
+        if len < least {
+            return Err(truncated(least).into());
         }
-        let mut starts = vec![0; segments * size_of::<GenerationStart>()];
+        let mut starts = vec![0; shape.segments() as usize * size_of::<GenerationStart>()];
         fill(&mut starts)?;
-        Ok(Self { header, starts })
+        let mut lines_at = vec![0; Elastic::bytes(&shape)];
+        fill(&mut lines_at)?;
+        let mut elastic = None;
+        if shape.is_elastic() {
+            elastic = Some(Elastic::read(&mut Reader(&lines_at), cells, shape.segments())?);
+            lines_at.drain(..Elastic::WORDS * 8);
+        }
+        let head = Self { header, starts, elastic, lines_at };
+        // `Header::read` has checked that the memory, and so the length of the snapshot, does not overflow.
+        let words = words_that_follow(layout::words(&shape, head.cells()).unwrap_or(0));
+        let expected = least + words * 8;
+        match len.checked_sub(expected) {
+            None => Err(truncated(expected).into()),
+            Some(0) => Ok(head),
+            Some(extra) => Err(SnapshotError::TrailingBytes { extra }.into()),
+        }
+    }
+
+    /// The number of cells at present.
+    fn cells(&self) -> u64 {
+        self.elastic.as_ref().map_or(self.header.dimensions.cells, |elastic| elastic.lines)
     }
 
     /// Builds the filter, still without words and ageing.
     fn build(&self) -> Result<Filter, SnapshotError> {
         let Header { dimensions, hash_function, generation, .. } = self.header;
-        let Shape { required_matches, window_generations, .. } = dimensions.shape;
-        let mut filter = Filter::with_dimensions(dimensions, hash_function)
+        let mut filter = Filter::with_cells(dimensions, self.cells(), hash_function)
             .map_err(|_| SnapshotError::Allocation { bytes: dimensions.memory_bytes })?;
-        filter.ring = Ring::at_generation(required_matches, window_generations, generation);
+        filter.ring = Ring::of_shape_at(&dimensions.shape, generation);
         Ok(filter)
     }
 
-    fn restore_ageing(&self, ageing: &mut Ageing, ring: &Ring) -> Result<(), SnapshotError> {
-        self.header.restore_ageing(ageing, ring, &mut Reader(&self.starts))
+    fn restore_ageing(&self, filter: &mut Filter) -> Result<(), SnapshotError> {
+        let Filter { ageing, ring, memory, .. } = filter;
+        self.header.restore_ageing(ageing, ring, &mut Reader(&self.starts))?;
+        if let (Some(elastic), Memory::Elastic(bins)) = (&self.elastic, &mut *memory) {
+            let oldest = elastic.oldest_in_window;
+            field("oldest_in_window", oldest, |age| age <= ring.generation())?;
+            *ring = ring.with_window(Age(oldest as u32));
+            ageing.restore_full_at(elastic.look_at);
+            let mut input = Reader(&self.lines_at);
+            let mut lines_at = Vec::with_capacity(ring.segments() as usize);
+            for _ in ring.ages() {
+                lines_at.push(Elastic::lines("lines_at", &mut input, self.header.dimensions.cells)?);
+            }
+            bins.set_lines_at(lines_at.into_iter());
+        }
+        memory.contents_mut().ring_was_set(ring);
+        Ok(())
     }
 }
 
@@ -382,7 +473,7 @@ impl Header {
         };
         let inserts = field("inserts", input.u64(), |count| count <= MAX_COUNT)?;
         let generation = field("generation", input.u64(), |count| count <= MAX_GENERATION)?;
-        let timed = matches!(window, Window::Time { .. });
+        let timed = window.span().is_some();
         field_u32("clock", u32::from(clock_is_set), |set| timed || set == 0)?;
         let latest_ms = field("latest_ms", input.u64(), |ms| clock_is_set || ms == 0)?;
         let mut counter =
@@ -410,6 +501,7 @@ impl Header {
             2 => Segment::Blocks { block_bits, bits_per_block: b },
             3 => Segment::Rows { row_bytes, parts: b },
             4 => Segment::Bins { fingerprint_bits: b },
+            5 => Segment::ElasticBins { fingerprint_bits: b },
             _ => return Err(SnapshotError::Field { field: "layout", value: layout.into() }),
         };
         field_u32("block_bits", block_bits, |bits| layout == 2 || bits == 0)?;
@@ -439,16 +531,22 @@ impl Header {
         match kind {
             1 => {
                 field("span_ms", span_ms, |ms| ms == 0)?;
+                field_u32("window_kind", kind, |_| !shape.is_elastic())?;
                 if overload == 0 { Ok(Window::Count { inserts: items }) } else { Err(refused) }
             }
-            2 => {
+            2 | 3 => {
                 field("span_ms", span_ms, |ms| ms >= generations)?;
+                let (span, capacity) = (Duration::from_millis(span_ms), items);
                 let overload = match overload {
                     1 => Overload::KeepWindow,
                     2 => Overload::KeepRate,
                     _ => return Err(refused),
                 };
-                Ok(Window::Time { span: Duration::from_millis(span_ms), capacity: items, overload })
+                // Elastic windows and elastic bins go together.
+                match field_u32("window_kind", kind, |kind| (kind == 3) == shape.is_elastic())? {
+                    3 => Ok(Window::Elastic { span, capacity, overload }),
+                    _ => Ok(Window::Time { span, capacity, overload }),
+                }
             }
             _ => Err(SnapshotError::Field { field: "window_kind", value: kind.into() }),
         }
@@ -472,7 +570,11 @@ impl Header {
             field("generation_start_ms", start.millis, |millis| millis <= younger.millis)?;
             younger = start;
         }
-        let closes_by_count = !matches!(ageing.window, Window::Time { overload: Overload::KeepWindow, .. });
+        let closes_by_count = match ageing.window {
+            Window::Count { .. } => true,
+            Window::Time { overload, .. } => overload == Overload::KeepRate,
+            Window::Elastic { .. } => false,
+        };
         let held = self.inserts - ageing.start_of(ring, Age(0)).inserts;
         field("inserts", self.inserts, |_| !closes_by_count || held <= ageing.items_per_generation)?;
         ageing.inserts = self.inserts;
@@ -484,8 +586,8 @@ impl Header {
     }
 }
 
-fn snapshot_bytes(segments: usize, words: usize) -> usize {
-    HEADER_BYTES + segments * size_of::<GenerationStart>() + words * 8 + CHECKSUM_BYTES
+fn head_bytes(shape: &Shape) -> usize {
+    HEADER_BYTES + shape.segments() as usize * size_of::<GenerationStart>() + Elastic::bytes(shape)
 }
 
 fn field(name: &'static str, value: u64, is_valid: impl Fn(u64) -> bool) -> Result<u64, SnapshotError> {

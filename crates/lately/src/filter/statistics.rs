@@ -39,7 +39,7 @@ pub struct Statistics {
     pub overloaded_generations: u64,
     /// The latest time passed by the caller, for time windows.
     pub latest_ms: Option<u64>,
-    /// Bytes on the heap; fixed since construction.
+    /// Bytes on the heap: fixed since construction, except for an elastic window.
     pub memory_bytes: u64,
 }
 
@@ -64,7 +64,7 @@ impl Filter {
     /// Returns counters, and estimates from the filter's bits. Reads all of its memory.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
-        AsOf { filter: self, now_ms: None, shifts: 0 }.statistics()
+        AsOf { filter: self, now_ms: None, later: self.ring }.statistics()
     }
 
     /// Returns the filter's counters. Unlike [`statistics`](Self::statistics), this does not read the
@@ -107,11 +107,11 @@ impl AsOf<'_> {
     }
 
     fn sample(&self, bytes: u64) -> Sample {
-        Sample((bytes as f64 / self.filter.dimensions.memory_bytes as f64).min(1.0))
+        Sample((bytes as f64 / self.filter.memory_bytes() as f64).min(1.0))
     }
 
     fn statistics_from(&self, sample: Sample) -> Statistics {
-        let Filter { dimensions, ring: ring_now, memory, .. } = self.filter;
+        let Filter { ring: ring_now, memory, .. } = self.filter;
         let (ring, ageing) = self.aged();
         let fill = |age| memory.contents().fill(ring_now, age, sample);
         // A segment was written during its own generation and the k - 1 after it.
@@ -126,14 +126,14 @@ impl AsOf<'_> {
             items_by_age: ring.ages().map(items_of).collect(),
             estimated_false_positive_rate: memory.contents().false_positive_rate(
                 ring_now,
-                self.shifts,
+                &self.later,
                 sample,
             ),
             estimated_distinct_items: self.distinct_items(&ring, &ageing, sample),
             backward_steps: ageing.backward_steps,
             overloaded_generations: ageing.overloaded_generations,
             latest_ms: ageing.latest_ms,
-            memory_bytes: dimensions.memory_bytes,
+            memory_bytes: self.filter.memory_bytes(),
         }
     }
 
@@ -142,7 +142,7 @@ impl AsOf<'_> {
     /// the sum is scaled down to it.
     fn distinct_items(&self, ring: &Ring, ageing: &Ageing, sample: Sample) -> f64 {
         let Filter { dimensions, ring: ring_now, memory, .. } = self.filter;
-        let (k, l) = (ring.required_matches(), ring.window_generations());
+        let (k, Age(l)) = (ring.required_matches(), ring.oldest_in_window());
         let ages = core::iter::successors(Some(l), |age| age.checked_sub(k)).map(Age);
         let held = ages.filter_map(|age| self.age_now(age));
         let held: f64 = held.map(|age| memory.contents().distinct_items(ring_now, age, sample)).sum();
@@ -151,7 +151,9 @@ impl AsOf<'_> {
         let held = if inserted * sample.0 < FEW && sample.0 < 1.0 { inserted } else { held };
         let (window, reach) = match dimensions.window {
             Window::Count { .. } => (dimensions.guaranteed_items(), ageing.inserts - start.inserts),
-            Window::Time { .. } => (dimensions.window.span_ms(), ageing.now_or_zero() - start.millis),
+            Window::Time { .. } | Window::Elastic { .. } => {
+                (dimensions.window.span_ms(), ageing.now_or_zero() - start.millis)
+            }
         };
         if reach > window { held * window as f64 / reach as f64 } else { held }
     }

@@ -21,7 +21,7 @@ impl Filter {
     /// use std::time::Duration;
     ///
     /// let mut recent = Filter::builder()
-    ///     .time_window(Duration::from_secs(60), 10_000)
+    ///     .time_window(Duration::from_secs(60)).capacity(10_000)
     ///     .false_positive_rate(1e-4)
     ///     .build()?;
     /// recent.advance_to(1_700_000_000_000);
@@ -33,11 +33,18 @@ impl Filter {
     /// # Ok::<(), lately::ConfigError>(())
     /// ```
     pub fn advance_to(&mut self, now_ms: u64) {
+        let before = self.ring.generation();
         for start_ms in self.ageing.advance_clock(now_ms, &self.ring) {
             let Self { memory, ring, ageing, .. } = self;
             whichever!(Memory: memory, layout => {
                 OwnedFilter { layout: layout.update(), ring, ageing }.start_generation(start_ms);
             });
+        }
+        if let Self { memory: Memory::Elastic(bins), ring, ageing, .. } = self
+            && ring.generation() > before
+        {
+            // Items have left the window, and perhaps nothing is inserted for a long time.
+            OwnedFilter { layout: bins.update(), ring, ageing }.fit();
         }
     }
 
@@ -53,7 +60,7 @@ impl Filter {
     /// use std::time::Duration;
     ///
     /// let minute = Duration::from_secs(60);
-    /// let mut recent = Filter::builder().time_window(minute, 1000).false_positive_rate(1e-4).build()?;
+    /// let mut recent = Filter::builder().time_window(minute).capacity(1000).false_positive_rate(1e-4).build()?;
     /// recent.advance_to(1_700_000_000_000);
     /// recent.insert("click");
     /// let refused = recent.advance_at_most(4_200_000_000_000, 60 * minute).unwrap_err();
@@ -89,7 +96,7 @@ impl Filter {
     /// clock cannot reach another shift.
     #[must_use]
     pub fn next_shift_ms(&self) -> Option<u64> {
-        self.ageing.next_generation_ms(&self.ring)
+        self.ageing.next_generation_ms()
     }
 
     /// Returns the latest time passed to a time window. `None` for count windows and while the clock is

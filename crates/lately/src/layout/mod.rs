@@ -4,7 +4,7 @@
 //! item side by side can answer with one memory access.
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
-mod bins;
+pub(crate) mod bins;
 mod claims;
 pub(crate) mod instructions;
 pub(crate) mod kernel;
@@ -20,6 +20,7 @@ pub(crate) mod words;
 use core::ops::Range;
 
 use bins::Bins;
+use bins::elastic::ElasticBins;
 use kernel::Kernel;
 use rows::Rows;
 use segmented::{BlockGeometry, Blocks, SliceGeometry, Slices};
@@ -98,6 +99,22 @@ pub(crate) trait Update: Query {
     }
     /// Called after the ring has advanced: empties the newest segment, which is being recycled.
     fn recycle_newest(&mut self, ring: &Ring);
+    /// Called after the window of an elastic filter has been shortened.
+    fn shorten_window(&mut self, _ring: &Ring) {}
+    /// Makes an elastic layout larger or smaller, so that it has room for its items. `early_left`: the number of
+    /// generations that may begin before the clock starts them.
+    fn fit(&mut self, _early_left: u32) -> Fit {
+        Fit { next: Some(u64::MAX), starts_generation: false }
+    }
+}
+
+/// How an elastic layout fits its items.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fit {
+    /// After how many inserts to look again; `None` if the layout is full and cannot grow.
+    pub(crate) next: Option<u64>,
+    /// Whether the next generation should begin now: the layout has doubled in this one.
+    pub(crate) starts_generation: bool,
 }
 
 #[cfg(feature = "std")]
@@ -137,7 +154,7 @@ pub(crate) trait SharedUpdate {
         }
     }
     /// See [`Contents::newest_run`]. No shift can happen during the call.
-    fn newest_run(&self, item: u64, ring: &Ring, shifts: u32) -> Option<(Age, Age)>;
+    fn newest_run(&self, item: u64, ring: &Ring, later: &Ring) -> Option<(Age, Age)>;
     /// Empties the newest segment of `next`, the ring of the next generation, before that generation is
     /// published.
     fn empty_newest(&self, next: &Ring);
@@ -150,9 +167,14 @@ pub(crate) trait SharedUpdate {
 /// What is in a layout, for ages, statistics and snapshots; none of it is performance-critical. `item` is an
 /// item's hash.
 pub(crate) trait Contents {
-    /// Returns the newest and the oldest age that the last insert of an item may have after `shifts` more
-    /// shifts, or `None` if the item will not be reported.
-    fn newest_run(&self, item: u64, ring: &Ring, shifts: u32) -> Option<(Age, Age)>;
+    /// Returns the newest and the oldest age that the last insert of an item may have once the ring has moved on to
+    /// `later`, or `None` if the item will not be reported then.
+    fn newest_run(&self, item: u64, ring: &Ring, later: &Ring) -> Option<(Age, Age)>;
+    /// Forgets everything. The ring is that of a new filter.
+    fn clear(&mut self, ring: &Ring) {
+        self.words_mut().fill(0);
+        self.ring_was_set(ring);
+    }
     /// Called after the ring and the words have been set to those of a snapshot, or of a new filter.
     fn ring_was_set(&mut self, _ring: &Ring) {}
     /// Share of set bits in the segment of this age.
@@ -161,11 +183,12 @@ pub(crate) trait Contents {
     fn match_probability(&self, ring: &Ring, age: Age, sample: Sample) -> f64;
     /// Estimated number of distinct items written into the segment of this age.
     fn distinct_items(&self, ring: &Ring, age: Age, sample: Sample) -> f64;
-    /// Probability, with the present bits, that a never-inserted item is reported after `shifts` more shifts.
-    fn false_positive_rate(&self, ring: &Ring, shifts: u32, sample: Sample) -> f64 {
+    /// Probability, with the present bits, that a never-inserted item is reported once the ring has moved on to
+    /// `later`.
+    fn false_positive_rate(&self, ring: &Ring, later: &Ring, sample: Sample) -> f64 {
         let match_probability = |age| self.match_probability(ring, age, sample);
         let probabilities =
-            ring.ages().map(|age| Ring::age_before(age, shifts).map_or(0.0, match_probability));
+            ring.ages().map(|age| ring.age_before(age, later).map_or(0.0, match_probability));
         run_probability(ring.required_matches(), probabilities)
     }
     /// All state that a snapshot must contain.
@@ -210,10 +233,22 @@ pub(crate) enum Memory {
     Bins8(Bins<8, true>),
     Bins16(Bins<16, false>),
     LongBins(Bins<16, true>),
+    Elastic(ElasticBins),
 }
 
 /// Evaluates the same expression for the actual layout, compiled for each.
 macro_rules! whichever {
+    (SharedMemory: $expression:expr, $layout:ident => $body:expr) => {
+        match $expression {
+            SharedMemory::Slices($layout) => $body,
+            SharedMemory::Blocks($layout) => $body,
+            SharedMemory::Rows64($layout) => $body,
+            SharedMemory::Rows128($layout) => $body,
+            SharedMemory::Bins8($layout) => $body,
+            SharedMemory::Bins16($layout) => $body,
+            SharedMemory::LongBins($layout) => $body,
+        }
+    };
     ($memory:ident: $expression:expr, $layout:ident => $body:expr) => {
         match $expression {
             $memory::Slices($layout) => $body,
@@ -223,6 +258,7 @@ macro_rules! whichever {
             $memory::Bins8($layout) => $body,
             $memory::Bins16($layout) => $body,
             $memory::LongBins($layout) => $body,
+            $memory::Elastic($layout) => $body,
         }
     };
 }
@@ -240,6 +276,7 @@ pub(crate) fn words(shape: &Shape, cells: u64) -> Option<u64> {
         // All segments share a row.
         Segment::Rows { row_bytes, .. } => words_of_cells(row_bytes * 8),
         Segment::Bins { .. } => bins::words(cells),
+        Segment::ElasticBins { .. } => bins::elastic::words(cells),
     }
 }
 
@@ -269,6 +306,9 @@ impl Memory {
                     16 => Self::Bins16(Bins::new(bin, cells, words, ring)),
                     _ => Self::LongBins(Bins::new(bin, cells, words, ring)),
                 }
+            }
+            Segment::ElasticBins { fingerprint_bits } => {
+                Self::Elastic(ElasticBins::new(BinShape::elastic(fingerprint_bits)?, cells, words, ring))
             }
         })
     }

@@ -38,17 +38,17 @@ pub(crate) fn is_reported(segments: &impl Matches, item: u64, ring: &Ring) -> bo
     }
 }
 
-/// Returns the newest and the oldest age that the last insert of an item may have after `shifts` more shifts, or
-/// `None` if no run of k consecutive ages will match. `matches` tells whether the segment of a present age matches.
+/// Returns the newest and the oldest age that the last insert of an item may have once the ring has moved on to
+/// `later`, or `None` if no run of k consecutive ages will match then. `matches` tells whether the segment of a present age matches.
 ///
 /// An insert at age `a` makes the ages `a..a + k` match, but neighbours may match by chance and lengthen the
 /// run. So a run over `s..=e` says only that the insert began at one of `s..=e - k + 1`. Newer runs are
 /// preferred.
-pub(crate) fn newest_run(ring: &Ring, shifts: u32, matches: impl Fn(Age) -> bool) -> Option<(Age, Age)> {
+pub(crate) fn newest_run(ring: &Ring, later: &Ring, matches: impl Fn(Age) -> bool) -> Option<(Age, Age)> {
     let needed = ring.required_matches();
     let mut run = 0;
     for age in ring.ages() {
-        if Ring::age_before(age, shifts).is_some_and(&matches) {
+        if ring.age_before(age, later).is_some_and(&matches) {
             run += 1;
         } else if run >= needed {
             return Some((Age(age.0 - run), Age(age.0 - needed)));
@@ -91,7 +91,7 @@ mod tests {
                         expected,
                         "k={k} l={l} pattern={pattern:b}"
                     );
-                    assert_eq!(newest_run(&ring, 0, matches).is_some(), expected);
+                    assert_eq!(newest_run(&ring, &ring, matches).is_some(), expected);
                 }
             }
         }
@@ -101,7 +101,7 @@ mod tests {
     fn the_newest_run_spans_every_age_at_which_the_insert_may_have_begun() {
         let ring = Ring::new(2, 5);
         let run_of =
-            |pattern: u32| newest_run(&ring, 0, |age| pattern >> age.0 & 1 == 1).map(|(a, b)| (a.0, b.0));
+            |pattern: u32| newest_run(&ring, &ring, |age| pattern >> age.0 & 1 == 1).map(|(a, b)| (a.0, b.0));
         assert_eq!(run_of(0b000_0011), Some((0, 0)));
         assert_eq!(run_of(0b000_1110), Some((1, 2)));
         assert_eq!(run_of(0b110_0001), Some((5, 5)));

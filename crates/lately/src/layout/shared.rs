@@ -41,7 +41,7 @@ pub(crate) enum SharedMemory {
 }
 
 impl SharedMemory {
-    /// Returns `None` if the memory cannot be allocated.
+    /// Returns `None` if the memory cannot be allocated, or if it is elastic: threads cannot share it.
     pub(crate) fn copy_of(memory: &Memory, ring: &Ring) -> Option<Self> {
         let words = AtomicWords::copy_of(memory.contents().words())?;
         Some(match memory {
@@ -52,6 +52,7 @@ impl SharedMemory {
             Memory::Bins8(bins) => Self::Bins8(SharedBins::new(bins, words)),
             Memory::Bins16(bins) => Self::Bins16(SharedBins::new(bins, words)),
             Memory::LongBins(bins) => Self::LongBins(SharedBins::new(bins, words)),
+            Memory::Elastic(_) => return None,
         })
     }
 }
@@ -73,5 +74,7 @@ pub(crate) fn forget_what_moved(memory: &mut Memory, before: u64, now: &Ring) {
         Memory::Bins8(bins) => bins.catch_up(recycled, now),
         Memory::Bins16(bins) => bins.catch_up(recycled, now),
         Memory::LongBins(bins) => bins.catch_up(recycled, now),
+        // Never shared.
+        Memory::Elastic(_) => {}
     }
 }

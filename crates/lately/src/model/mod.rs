@@ -18,6 +18,7 @@ mod accesses;
 pub(crate) mod bins;
 mod bloom;
 mod cell_load;
+mod elastic;
 mod probe;
 mod profile;
 mod row_runs;
@@ -102,7 +103,7 @@ pub fn bits_per_item(shape: &Shape, load: f64) -> f64 {
         Segment::Blocks { block_bits, .. } => (k + l) * f64::from(block_bits),
         Segment::Rows { row_bytes, .. } => f64::from(row_bytes * 8),
         // A line, and its share of the spare.
-        Segment::Bins { .. } => 520.0,
+        Segment::Bins { .. } | Segment::ElasticBins { .. } => 520.0,
     };
     bits * k / (l * load)
 }

@@ -6,6 +6,7 @@ use libm::{expm1, log1p};
 
 use super::accesses::{QueryAccesses, StrangerQuery};
 use super::bins::BinModel;
+use super::elastic;
 use super::probe::SegmentProbe;
 use super::rows::RowModel;
 use super::runs::run_probability;
@@ -80,7 +81,7 @@ impl Profile {
                 }
                 profile
             }
-            Segment::Bins { .. } => Self::of_bins(shape, load, cells, phase),
+            Segment::Bins { .. } | Segment::ElasticBins { .. } => Self::of_bins(shape, load, cells, phase),
         }
     }
 
@@ -89,10 +90,12 @@ impl Profile {
     fn of_bins(shape: &Shape, load: f64, cells: Cells, phase: f64) -> Self {
         let live = load * (f64::from(shape.window_generations) + phase);
         let model = BinModel::of(shape, cells);
-        let rate = model.map_or(1.0, |model| model.rate(live));
+        let lines = if let Cells::Exactly(lines) = cells { lines as f64 } else { 1.0 };
+        let rate = elastic::worst_rate(shape, lines).or_else(|| model.map(|model| model.rate(live)));
+        let rate = rate.unwrap_or(1.0);
         let by_age = -expm1(log1p(-rate) / f64::from(shape.segments()));
         let mut profile = Self::with_gradient(shape, phase, |_| SegmentProbe::single(by_age));
-        profile.lines_read = model.map(|model| model.accesses(live));
+        profile.lines_read = Some(model.map_or(2.0, |model| model.accesses(live)));
         profile
     }
 
@@ -105,7 +108,10 @@ impl Profile {
             Segment::Slices { parts } => Self::with_gradient(shape, 1.0, |age| {
                 SegmentProbe::of_parts((f64::from(age) + 1.0).min(k) / (2.0 * k), parts)
             }),
-            Segment::Blocks { .. } | Segment::Rows { .. } | Segment::Bins { .. } => {
+            Segment::Blocks { .. }
+            | Segment::Rows { .. }
+            | Segment::Bins { .. }
+            | Segment::ElasticBins { .. } => {
                 Self::exact(shape, super::half_full_load(&shape.segment), Cells::Many, 1.0)
             }
         }

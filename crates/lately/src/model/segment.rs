@@ -45,7 +45,7 @@ pub fn part_fill(segment: &Segment, load: f64, cells: Cells) -> f64 {
         Segment::Blocks { .. } | Segment::Rows { .. } => {
             block_mixture(law(load, cells), missed_by_one_item(segment), 1)
         }
-        Segment::Bins { .. } => match_probability(segment, load, cells),
+        Segment::Bins { .. } | Segment::ElasticBins { .. } => match_probability(segment, load, cells),
     }
 }
 
@@ -65,7 +65,7 @@ pub fn match_probability(segment: &Segment, load: f64, cells: Cells) -> f64 {
             block_mixture(law(load, cells), missed_by_one_item(segment), bits)
         }
         // The items of two lines.
-        Segment::Bins { fingerprint_bits } => {
+        Segment::Bins { fingerprint_bits } | Segment::ElasticBins { fingerprint_bits } => {
             -expm1(2.0 * load * log1p(-pow(0.5, f64::from(fingerprint_bits))))
         }
     }
@@ -79,7 +79,7 @@ pub fn half_full_load(segment: &Segment) -> f64 {
         Segment::Slices { .. } => LN_2,
         Segment::Blocks { .. } | Segment::Rows { .. } => LN_2 / -log(missed_by_one_item(segment)),
         // Half as many items as fingerprints fit into a line.
-        Segment::Bins { fingerprint_bits } => 256.0 / f64::from(fingerprint_bits + 2),
+        Segment::Bins { fingerprint_bits } | Segment::ElasticBins { fingerprint_bits } => 256.0 / f64::from(fingerprint_bits + 2),
     }
 }
 
@@ -87,7 +87,10 @@ pub fn half_full_load(segment: &Segment) -> f64 {
 /// "cap.").
 pub fn relative_capacity(segment: &Segment) -> Option<f64> {
     match *segment {
-        Segment::Slices { .. } | Segment::Rows { .. } | Segment::Bins { .. } => None,
+        Segment::Slices { .. }
+        | Segment::Rows { .. }
+        | Segment::Bins { .. }
+        | Segment::ElasticBins { .. } => None,
         Segment::Blocks { block_bits, bits_per_block } => {
             Some(half_full_load(segment) * f64::from(bits_per_block) / (f64::from(block_bits) * LN_2))
         }
@@ -98,7 +101,7 @@ pub fn relative_capacity(segment: &Segment) -> Option<f64> {
 /// part).
 fn missed_by_one_item(segment: &Segment) -> f64 {
     match *segment {
-        Segment::Slices { .. } | Segment::Bins { .. } => 0.0,
+        Segment::Slices { .. } | Segment::Bins { .. } | Segment::ElasticBins { .. } => 0.0,
         Segment::Blocks { block_bits, bits_per_block } => {
             1.0 - f64::from(bits_per_block) / f64::from(block_bits)
         }

@@ -95,7 +95,7 @@ fn most_load(wanted: &Wanted, bin: &BinShape) -> f64 {
     let by_spare = by_spare * if wanted.rate < 0.05 { 1.0 } else { 1.05 };
     match wanted.window {
         Window::Time { .. } => by_fingerprints.min(by_spare / OVERLOAD),
-        Window::Count { .. } => by_fingerprints.min(by_spare),
+        Window::Count { .. } | Window::Elastic { .. } => by_fingerprints.min(by_spare),
     }
 }
 

@@ -3,9 +3,10 @@
 use super::sizing;
 use crate::ageing::GenerationStart;
 use crate::layout;
+use crate::layout::bins::elastic;
 use crate::layout::words::aligned::ALIGNMENT_BYTES;
 use crate::model::{Cells, Profile};
-use crate::shape::{Segment, Shape};
+use crate::shape::{LEAST_ELASTIC_LINES, Segment, Shape};
 use crate::window::Window;
 
 /// Everything that defines a filter except its hash function.
@@ -16,7 +17,7 @@ pub(crate) struct Dimensions {
     pub(crate) shape: Shape,
     /// g.
     pub(crate) items_per_generation: u64,
-    /// Per segment.
+    /// Per segment; the most of an elastic filter.
     pub(crate) cells: u64,
     /// On the heap: segments and generation starts.
     pub(crate) memory_bytes: u64,
@@ -34,9 +35,22 @@ impl Dimensions {
 
     /// The memory of a filter besides its words: their alignment, and the generation starts.
     fn overhead_bytes(shape: &Shape) -> Option<u64> {
+        // Elastic bins remember their number of pairs at the start of each generation.
+        let pairs_at = if shape.is_elastic() { size_of::<u64>() } else { 0 };
         u64::from(shape.segments())
-            .checked_mul(size_of::<GenerationStart>() as u64)?
+            .checked_mul((size_of::<GenerationStart>() + pairs_at) as u64)?
             .checked_add(ALIGNMENT_BYTES)
+    }
+
+    /// The cells of a new filter: those of an elastic one become more.
+    pub(crate) fn cells_at_first(&self) -> u64 {
+        if self.shape.is_elastic() { LEAST_ELASTIC_LINES } else { self.cells }
+    }
+
+    /// The memory of a filter that has so many cells at present.
+    pub(crate) fn bytes_with(&self, cells: u64) -> u64 {
+        Self::new(self.window, self.shape, self.items_per_generation, cells)
+            .map_or(self.memory_bytes, |dimensions| dimensions.memory_bytes)
     }
 
     /// The most cells that a segment can have if the whole filter takes at most `bytes` bytes.
@@ -50,6 +64,7 @@ impl Dimensions {
             Segment::Rows { row_bytes, .. } => words / u64::from(row_bytes / 8),
             // 64 lines have a spare of one line.
             Segment::Bins { .. } => (words / 8).saturating_sub((words / 8).div_ceil(65)) / 2 * 2,
+            Segment::ElasticBins { .. } => elastic::most_lines(words),
         }
     }
 
@@ -82,7 +97,7 @@ impl Dimensions {
 
     pub(super) fn worst_rate(&self) -> f64 {
         match self.shape.segment {
-            Segment::Rows { .. } | Segment::Bins { .. } => self.worst_rate_of(&self.profile()),
+            Segment::Rows { .. } | Segment::Bins { .. } | Segment::ElasticBins { .. } => self.worst_rate_of(&self.profile()),
             _ => sizing::worst_rate(&self.shape, self.items_per_generation, self.cells),
         }
     }
@@ -122,6 +137,6 @@ pub(super) fn npws(
             let reported = (l + weighted_slack) * items_per_generation as f64;
             (reported - inserts as f64) / inserts as f64
         }
-        Window::Time { .. } => weighted_slack / l,
+        Window::Time { .. } | Window::Elastic { .. } => weighted_slack / l,
     }
 }

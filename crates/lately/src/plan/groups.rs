@@ -53,7 +53,7 @@ impl Group {
     pub(super) fn with(candidate: &Dimensions) -> Self {
         let k = candidate.shape.required_matches;
         match candidate.shape.segment {
-            Segment::Bins { .. } => Self::Bins,
+            Segment::Bins { .. } | Segment::ElasticBins { .. } => Self::Bins,
             Segment::Rows { row_bytes, .. } => Self::Rows { row_bytes },
             Segment::Slices { .. } => Self::Slices { k },
             Segment::Blocks { .. } => Self::Blocks { k },

@@ -6,6 +6,7 @@
 mod bins;
 mod by_memory;
 mod dimensions;
+mod elastic;
 mod groups;
 mod ranking;
 mod rows;
@@ -15,9 +16,11 @@ mod shards;
 mod sizing;
 mod wanted;
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 pub(crate) use dimensions::Dimensions;
+pub use elastic::DEFAULT_ELASTIC_MEMORY;
 pub use shards::shard_window;
 
 use self::search::{Breadth, Search};
@@ -141,6 +144,7 @@ impl Promise {
                 }
             }
             Goal::Rate { window, max_memory } => search.best_rate(window, max_memory),
+            Goal::Elastic { window, rate } => elastic::dimensions(self, window, rate).map(|found| vec![found]),
             Goal::HalfFull { window } => search::half_full(self, window),
             Goal::Window { rate, max_memory } => search.largest_window(rate, max_memory),
         }

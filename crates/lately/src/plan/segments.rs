@@ -172,7 +172,7 @@ fn bits_of(segment: &Segment) -> u32 {
     match *segment {
         Segment::Slices { parts } => parts,
         Segment::Blocks { bits_per_block, .. } => bits_per_block,
-        Segment::Rows { .. } | Segment::Bins { .. } => 1,
+        Segment::Rows { .. } | Segment::Bins { .. } | Segment::ElasticBins { .. } => 1,
     }
 }
 

@@ -97,7 +97,7 @@ pub(super) fn fill_words(segment: &Segment, cells: u64) -> Option<u64> {
             let bits = cells.checked_mul(parts.into())?.checked_next_multiple_of(64)?;
             Some(bits / u64::from(parts))
         }
-        Segment::Blocks { .. } | Segment::Rows { .. } | Segment::Bins { .. } => Some(cells),
+        _ => Some(cells),
     }
 }
 

@@ -7,12 +7,13 @@ use crate::filter::as_of::{AsOf, aged};
 use crate::filter::operation::check_lengths;
 use crate::filter::statistics::Statistics;
 use crate::item::Item;
+use crate::ring::Ring;
 
 impl SharedFilter {
     /// See [`Filter::as_of`](crate::Filter::as_of). Each query of the view waits for a shift in progress.
     #[must_use]
     pub fn as_of(&self, now_ms: u64) -> AsOf<'_, SharedFilter> {
-        AsOf { filter: self, now_ms: Some(now_ms), shifts: 0 }
+        AsOf { filter: self, now_ms: Some(now_ms), later: self.ring }
     }
 }
 
@@ -27,14 +28,13 @@ impl AsOf<'_, SharedFilter> {
     #[must_use]
     pub fn contains_hash(&self, hash: u64) -> bool {
         let ages = self.filter.progress.ages();
-        match self.shifts_due(&ages) {
-            0 => {
-                // Without a lock, as the filter itself answers.
-                drop(ages);
-                self.filter.contains_hash(hash)
-            }
-            shifts => self.filter.newest_run(hash, &ages, shifts).is_some(),
+        let later = self.later(&ages);
+        if later == ages.ring {
+            // Without a lock, as the filter itself answers.
+            drop(ages);
+            return self.filter.contains_hash(hash);
         }
+        self.filter.newest_run(hash, &ages, &later).is_some()
     }
 
     /// See [`Filter::contains_batch`](crate::Filter::contains_batch).
@@ -43,7 +43,7 @@ impl AsOf<'_, SharedFilter> {
     /// If `items` and `seen` differ in length.
     pub fn contains_batch<T: Item>(&self, items: &[T], seen: &mut [bool]) {
         // The lock is released at once: hashing may run the caller's code, which must not run while it is held.
-        if self.shifts_due(&self.filter.progress.ages()) == 0 {
+        if self.is_present() {
             return self.filter.contains_batch(items, seen);
         }
         check_lengths(items, seen);
@@ -60,14 +60,20 @@ impl AsOf<'_, SharedFilter> {
     #[must_use]
     pub fn age_of_hash(&self, hash: u64) -> Option<AgeRange> {
         let ages = self.filter.progress.ages();
-        let (newest, oldest) = self.filter.newest_run(hash, &ages, self.shifts_due(&ages))?;
+        let (newest, oldest) = self.filter.newest_run(hash, &ages, &self.later(&ages))?;
         let (ring, ageing) = aged(&ages.ring, &ages.ageing, self.now_ms);
         Some(ageing.age_range(&ring, newest, oldest))
     }
 
-    /// The shifts that are due until the view's time.
-    fn shifts_due(&self, ages: &Ages) -> u32 {
-        self.now_ms.map_or(0, |now_ms| ages.ageing.shifts_until(now_ms, &ages.ring))
+    /// Returns true if no shift is due until the view's time.
+    fn is_present(&self) -> bool {
+        let ages = self.filter.progress.ages();
+        self.later(&ages) == ages.ring
+    }
+
+    /// The ring at the view's time.
+    fn later(&self, ages: &Ages) -> Ring {
+        self.now_ms.map_or(ages.ring, |now_ms| ages.ageing.ring_at(now_ms, &ages.ring))
     }
 
     /// See [`SharedFilter::statistics`].

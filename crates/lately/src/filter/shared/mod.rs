@@ -97,12 +97,15 @@ impl<T: Item> Extend<T> for &SharedFilter {
 impl TryFrom<Filter> for SharedFilter {
     type Error = ConfigError;
 
-    /// Copies the filter into shared memory. Needs memory for both copies during the call.
+    /// Copies the filter into shared memory. Needs memory for both copies during the call. Refuses elastic windows.
     fn try_from(filter: Filter) -> Result<Self, ConfigError> {
+        if let Window::Elastic { .. } = filter.window() {
+            return Err(ConfigError::SharedElastic);
+        }
         let Filter { dimensions, hash_function, ring, ageing, memory, kernel } = filter;
         let refused = ConfigError::Allocation { bytes: dimensions.memory_bytes };
         let memory = SharedMemory::copy_of(&memory, &ring).ok_or(refused)?;
-        let progress = Progress::new(ring.clone(), ageing);
+        let progress = Progress::new(ring, ageing);
         Ok(Self { dimensions, hash_function, memory, progress, ring, kernel })
     }
 }
@@ -119,15 +122,15 @@ impl SharedFilter {
     #[must_use]
     pub fn age_of_hash(&self, hash: u64) -> Option<AgeRange> {
         let ages = self.progress.ages();
-        let (newest, oldest) = self.newest_run(hash, &ages, 0)?;
+        let (newest, oldest) = self.newest_run(hash, &ages, &ages.ring)?;
         Some(ages.ageing.age_range(&ages.ring, newest, oldest))
     }
 
-    /// The newest and the oldest age, after `shifts` more shifts, at which the item may have been inserted. No
-    /// shift can happen while `ages` is held.
-    fn newest_run(&self, hash: u64, ages: &Ages, shifts: u32) -> Option<(Age, Age)> {
+    /// The newest and the oldest age, once the ring has moved on to `later`, at which the item may have been inserted.
+    /// No shift can happen while `ages` is held.
+    fn newest_run(&self, hash: u64, ages: &Ages, later: &Ring) -> Option<(Age, Age)> {
         whichever!(SharedMemory: &self.memory, layout => {
-            layout.shared().newest_run(hash, &ages.ring, shifts)
+            layout.shared().newest_run(hash, &ages.ring, later)
         })
     }
 
@@ -157,7 +160,7 @@ impl SharedFilter {
     #[must_use]
     pub fn next_shift_ms(&self) -> Option<u64> {
         let ages = self.progress.ages();
-        ages.ageing.next_generation_ms(&ages.ring)
+        ages.ageing.next_generation_ms()
     }
 
     /// Forgets every insert that returned before the call. Of the inserts that other threads make meanwhile,
@@ -261,7 +264,7 @@ impl SharedFilter {
             before = ages.ring.generation();
             self.copy_words(&mut copy);
         }
-        copy.ring = ages.ring.clone();
+        copy.ring = ages.ring;
         copy.ageing = ages.ageing.clone();
         drop(ages);
         forget_what_moved(&mut copy.memory, before, &copy.ring);
@@ -307,7 +310,10 @@ impl SharedFilter {
 
     fn restore(filter: Filter) -> Result<Self, SnapshotError> {
         let bytes = filter.dimensions.memory_bytes;
-        Self::try_from(filter).map_err(|_| SnapshotError::Allocation { bytes })
+        Self::try_from(filter).map_err(|refused| match refused {
+            ConfigError::SharedElastic => SnapshotError::SharedElastic,
+            _ => SnapshotError::Allocation { bytes },
+        })
     }
 }
 

@@ -101,7 +101,8 @@ impl Progress {
                     let now = ages.ageing.now_or_zero();
                     self.start_generation(&mut ages, now, memory);
                 }
-                Full::Continue => self.full_at.store(ages.ageing.full_at(), Ordering::Release),
+                // `Fit` is for elastic windows, which are never shared.
+                Full::Continue | Full::Fit => self.full_at.store(ages.ageing.full_at(), Ordering::Release),
             }
         }
         true

@@ -106,12 +106,21 @@ impl LineMut for &mut Line {
     }
 }
 
+/// A fingerprint in a line, and its age.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) fingerprint: u64,
+    pub(super) age: u32,
+}
+
 /// Where everything is in a line. `LANE` is the width of a lane. If `RESTS` is false, fingerprints are as wide as
 /// their lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LineFormat<const LANE: u32, const RESTS: bool> {
     shape: BinShape,
     entries: u32,
+    /// The age of the oldest generation in the window.
+    window: u32,
     /// The bits of a fingerprint that are not in its lane.
     rest_bits: u32,
     marks_at: u32,
@@ -163,17 +172,25 @@ impl<const LANE: u32, const RESTS: bool> LineFormat<LANE, RESTS> {
     pub(super) fn new(shape: BinShape) -> Self {
         let BinShape { fingerprint_bits, entries, window_generations } = shape;
         let marks_at = Self::PLACE_AT - entries - window_generations;
-        Self {
+        let format = Self {
             shape,
             entries,
+            window: window_generations,
             rest_bits: if RESTS { fingerprint_bits - LANE } else { 0 },
             marks_at,
             marks_mask: low_bits(entries + window_generations) << marks_at,
-            least_load: marks_at + window_generations,
-            most_load: marks_at + window_generations + entries,
+            least_load: 0,
+            most_load: 0,
             places_mask: low_bits(entries),
             fingerprint_mask: low_bits(fingerprint_bits),
-        }
+        };
+        format.with_window(window_generations)
+    }
+
+    /// The same format with a shorter or longer window. Its headers have room for any window of elastic bins.
+    pub(super) fn with_window(self, window: u32) -> Self {
+        let least_load = self.marks_at + window;
+        Self { window, least_load, most_load: least_load + self.entries, ..self }
     }
 
     pub(super) fn shape(&self) -> BinShape {
@@ -201,10 +218,15 @@ impl<const LANE: u32, const RESTS: bool> LineFormat<LANE, RESTS> {
         Queue { header, behind, end, load: end + behind }
     }
 
+    /// The age of the oldest generation in the window.
+    pub(super) fn window(&self) -> u32 {
+        self.window
+    }
+
     /// Returns true if a line that was last written so many generations ago has nothing of the window.
     #[inline(always)]
     pub(super) fn is_before_window(&self, behind: u32) -> bool {
-        behind > self.shape.window_generations
+        behind > self.window
     }
 
     /// The same, in fewer instructions, for a line that was written in the window. A full line may seem to have more
@@ -219,7 +241,7 @@ impl<const LANE: u32, const RESTS: bool> LineFormat<LANE, RESTS> {
     /// l - behind ends of generations, and the fingerprints of the window.
     #[inline(always)]
     fn end_of_window<K: BinKernel>(&self, kernel: K, header: u64, behind: u32) -> u32 {
-        kernel.nth_one(!header & self.marks_mask, self.shape.window_generations - behind)
+        kernel.nth_one(!header & self.marks_mask, self.window - behind)
     }
 
     /// The number of fingerprints in the window.
@@ -439,6 +461,39 @@ impl<const LANE: u32, const RESTS: bool> LineFormat<LANE, RESTS> {
     /// The last word of a line that has spilled an item now.
     pub(super) fn spilled(&self, queue: Queue, now: &Generation) -> u64 {
         self.refreshed(queue, now) | now.epoch_bit << SPILLS_AT
+    }
+
+    /// The fingerprints of the window, the newest first.
+    pub(super) fn entries_of<'a>(&'a self, line: &'a Line, queue: Queue) -> impl Iterator<Item = Entry> + 'a {
+        let mut marks = self.marks(queue);
+        let (mut age, mut place) = (queue.behind, Self::next(queue));
+        core::iter::from_fn(move || {
+            if marks == 0 {
+                return None;
+            }
+            let ends = marks.trailing_zeros();
+            (age, marks) = (age + ends, marks >> ends >> 1);
+            place = if place == 0 { self.entries - 1 } else { place - 1 };
+            let lane = field(line, place * LANE, LANE);
+            let rest = if self.has_rests() { self.rest(line, place) << LANE } else { 0 };
+            Some(Entry { fingerprint: lane | rest, age })
+        })
+    }
+
+    /// A line that is written now with these fingerprints, at most as many as a line has places, the newest first.
+    pub(super) fn line_of(&self, entries: &[Entry], spills: u64, now: &Generation) -> Line {
+        let mut words = Line::default();
+        let (mut marks, mut end, mut age) = (0, 0, 0);
+        let mut last = 0;
+        for (entry, place) in entries.iter().zip((0..entries.len() as u32).rev()) {
+            last = self.put(&mut &mut words, place, entry.fingerprint, last);
+            end += entry.age - age;
+            marks |= 1 << end;
+            (end, age) = (end + 1, entry.age);
+        }
+        let next = entries.len() as u32 % self.entries;
+        words[HEADER] = self.header(last, marks << self.marks_at, next, spills, now);
+        words
     }
 
     /// Returns true if a filter can have written the line.

@@ -33,6 +33,7 @@
 mod avx2;
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 mod avx512;
+pub(crate) mod elastic;
 mod kernel;
 mod line;
 mod portable;
@@ -377,9 +378,9 @@ impl<const LANE: u32, const RESTS: bool> Table<LANE, RESTS> {
         found.iter().filter(|found| found.matching != 0).map(age).min()
     }
 
-    /// The same table after so many more shifts, which nothing was written in.
-    fn after(&self, ring: &Ring, shifts: u32) -> Self {
-        Self { now: Generation::new(&ring.after(shifts)), ..*self }
+    /// The same table at another moment, if nothing is written until then.
+    fn at(&self, later: &Ring) -> Self {
+        Self { now: Generation::new(later), ..*self }
     }
 
     fn spare<'w>(&self, words: &'w [u64]) -> Spare<&'w [u64]> {
@@ -590,8 +591,8 @@ impl<const LANE: u32, const RESTS: bool> Update for BinsUpdate<'_, LANE, RESTS> 
 
 impl<const LANE: u32, const RESTS: bool> Contents for Bins<LANE, RESTS> {
     /// Exact: fingerprints do not run into each other as bits do.
-    fn newest_run(&self, item: u64, ring: &Ring, shifts: u32) -> Option<(Age, Age)> {
-        let table = self.table.after(ring, shifts);
+    fn newest_run(&self, item: u64, _ring: &Ring, later: &Ring) -> Option<(Age, Age)> {
+        let table = self.table.at(later);
         let query = BinsQuery { table: &table, ..self.query() };
         let item = query.locate(item);
         let fingerprint = table.fingerprint(item.hash);
@@ -615,8 +616,8 @@ impl<const LANE: u32, const RESTS: bool> Contents for Bins<LANE, RESTS> {
         2.0 * self.mean_of_age(age, sample) * self.chance_match()
     }
 
-    fn false_positive_rate(&self, ring: &Ring, shifts: u32, sample: Sample) -> f64 {
-        let Table { format, now } = self.table.after(ring, shifts);
+    fn false_positive_rate(&self, _ring: &Ring, later: &Ring, sample: Sample) -> f64 {
+        let Table { format, now } = self.table.at(later);
         let live = |line: &Line| f64::from(format.live(format.queue(Portable, line[HEADER], &now)));
         let live = self.mean_over_lines(sample, live);
         // Only even lines are marked.

@@ -468,8 +468,8 @@ impl<'a, const LANE: u32, const RESTS: bool> SharedUpdate for SharedBinsRef<'a, 
         }
     }
 
-    fn newest_run(&self, item: u64, ring: &Ring, shifts: u32) -> Option<(Age, Age)> {
-        let (item, table) = (self.locate(item), self.table(&ring.after(shifts)));
+    fn newest_run(&self, item: u64, _ring: &Ring, later: &Ring) -> Option<(Age, Age)> {
+        let (item, table) = (self.locate(item), self.table(later));
         let fingerprint = table.fingerprint(item.hash);
         let read = Self::settled_lines(item);
         let lines = Self::lines_of(Portable, &read[0], &read[1], &table, fingerprint);

@@ -65,7 +65,7 @@ impl<W: SpareWords> Spare<W> {
 
     fn cells_of(&self, item: u64) -> impl Iterator<Item = u64> + use<W> {
         let cells = self.cells;
-        (0..u64::from(self.probes)).map(move |probe| reduce(remix(item, FIRST_LANE + probe), cells))
+        (0..u64::from(self.probes)).map(move |probe| reduce(cell_hash(item, probe), cells))
     }
 
     /// How many generations ago a cell was written, if that is in the window.
@@ -89,10 +89,8 @@ impl<W: SpareWords> Spare<W> {
 
     /// Returns true if a filter can have written this word.
     pub(super) fn is_valid(&self, word: usize, now: &Generation) -> bool {
-        let first = word as u64 * CELLS_PER_WORD;
-        let oldest = now.number().min(self.oldest_kept().into());
-        let age = |cell: u64| age_in(self.words.word(word), cell, now);
-        (first..first + CELLS_PER_WORD).all(|cell| age(cell).is_none_or(|age| u64::from(age) <= oldest))
+        let cell = |number: u64| self.words.word(word) >> (8 * number) & 0xff;
+        (0..CELLS_PER_WORD).all(|number| cell_may_have(cell(number), now, self.generations))
     }
 
     /// The greatest age of a cell that has not been visited since it left the window.
@@ -117,7 +115,7 @@ impl<W: SpareWordsMut> Spare<W> {
     pub(super) fn insert(&mut self, item: u64, now: impl Fn() -> Generation) {
         for cell in self.cells_of(item) {
             let (index, mask, shift) = place(cell);
-            self.words.update(index, |word| word & !mask | stamp(&now()) << shift);
+            self.words.update(index, |word| word & !mask | cell_stamp(&now()) << shift);
         }
     }
 
@@ -146,12 +144,28 @@ impl<W: SpareWordsMut> Spare<W> {
 /// How many generations ago a cell in this word was written, if ever.
 fn age_in(word: u64, cell: u64, now: &Generation) -> Option<u32> {
     let (_, mask, shift) = place(cell);
-    let written = (word & mask) >> shift;
-    (written != 0).then(|| ((stamp(now) + GENERATIONS - written) % GENERATIONS) as u32)
+    cell_age((word & mask) >> shift, now)
 }
 
-fn stamp(now: &Generation) -> u64 {
+/// How many generations ago a cell with this content was written, if ever.
+pub(super) fn cell_age(written: u64, now: &Generation) -> Option<u32> {
+    (written != 0).then(|| ((cell_stamp(now) + GENERATIONS - written) % GENERATIONS) as u32)
+}
+
+/// The content of a cell that is written now.
+pub(super) fn cell_stamp(now: &Generation) -> u64 {
     now.number() % GENERATIONS + 1
+}
+
+/// The hash that selects one of an item's cells.
+pub(super) fn cell_hash(item: u64, probe: u64) -> u64 {
+    remix(item, FIRST_LANE + probe)
+}
+
+/// Returns true if a filter whose window has so many older generations can have a cell with this content.
+pub(super) fn cell_may_have(written: u64, now: &Generation, generations: u32) -> bool {
+    let oldest = now.number().min(u64::from(generations) + SHIFTS_PER_ROUND + 1);
+    cell_age(written, now).is_none_or(|age| u64::from(age) <= oldest)
 }
 
 /// The word of a cell, and the cell's bits in it.

@@ -224,11 +224,11 @@ impl<const WORDS: usize> Update for RowsUpdate<'_, WORDS> {
 }
 
 impl<const WORDS: usize> Contents for Rows<WORDS> {
-    fn newest_run(&self, item: u64, ring: &Ring, shifts: u32) -> Option<(Age, Age)> {
+    fn newest_run(&self, item: u64, ring: &Ring, later: &Ring) -> Option<(Age, Age)> {
         let row = &self.rows()[row_of(item, self.rows().len())];
         let generation = self.current.get();
         let matching = portable::matching(row, item) & generation.live(row[WORDS - 1]);
-        newest_run(ring, shifts, |age| generation.ages.segment_matches(matching, age))
+        newest_run(ring, later, |age| generation.ages.segment_matches(matching, age))
     }
 
     fn ring_was_set(&mut self, ring: &Ring) {
@@ -245,10 +245,10 @@ impl<const WORDS: usize> Contents for Rows<WORDS> {
 
     /// A row's segments share its load. So the rate for a never-inserted item is the mean over rows, not a
     /// function of the segments' means.
-    fn false_positive_rate(&self, ring: &Ring, shifts: u32, sample: Sample) -> f64 {
+    fn false_positive_rate(&self, ring: &Ring, later: &Ring, sample: Sample) -> f64 {
         self.mean_over_rows(sample, |row| {
             let match_probability = |age| self.part_fills(row, ring, age).product();
-            let matches = ring.ages().map(|age| Ring::age_before(age, shifts).map_or(0.0, match_probability));
+            let matches = ring.ages().map(|age| ring.age_before(age, later).map_or(0.0, match_probability));
             run_probability(ring.required_matches(), matches)
         })
     }

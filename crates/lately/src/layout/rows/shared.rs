@@ -242,12 +242,12 @@ impl<'a, const WORDS: usize> SharedUpdate for SharedRowsRef<'a, WORDS> {
         }
     }
 
-    fn newest_run(&self, item: u64, ring: &Ring, shifts: u32) -> Option<(Age, Age)> {
+    fn newest_run(&self, item: u64, ring: &Ring, later: &Ring) -> Option<(Age, Age)> {
         let row = self.locate(item).place;
         let last = row[WORDS - 1].load(Ordering::Acquire);
         let generation = self.generation(ring);
         let matching = portable::matching(&load(row, last), item) & generation.live(last);
-        newest_run(ring, shifts, |age| generation.ages.segment_matches(matching, age))
+        newest_run(ring, later, |age| generation.ages.segment_matches(matching, age))
     }
 
     /// Stamps tell which segments are empty.

@@ -142,8 +142,8 @@ impl<G: Geometry, W: WordsMut> Update for Segmented<G, W> {
 }
 
 impl<G: Geometry> Contents for Segmented<G> {
-    fn newest_run(&self, item: u64, ring: &Ring, shifts: u32) -> Option<(Age, Age)> {
-        newest_run(ring, shifts, |age| self.matches_at(item, ring, age))
+    fn newest_run(&self, item: u64, ring: &Ring, later: &Ring) -> Option<(Age, Age)> {
+        newest_run(ring, later, |age| self.matches_at(item, ring, age))
     }
 
     fn fill(&self, ring: &Ring, age: Age, sample: Sample) -> f64 {

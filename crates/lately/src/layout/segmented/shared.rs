@@ -55,8 +55,8 @@ impl<G: Geometry> SharedUpdate for Segmented<G, SharedWords<'_>> {
         seen
     }
 
-    fn newest_run(&self, item: u64, ring: &Ring, shifts: u32) -> Option<(Age, Age)> {
-        newest_run(ring, shifts, |age| self.matches_at(item, ring, age))
+    fn newest_run(&self, item: u64, ring: &Ring, later: &Ring) -> Option<(Age, Age)> {
+        newest_run(ring, later, |age| self.matches_at(item, ring, age))
     }
 
     fn empty_newest(&self, next: &Ring) {

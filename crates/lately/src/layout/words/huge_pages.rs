@@ -14,7 +14,7 @@ pub fn ask_for_huge_pages(wanted: bool) {
     WANTED.store(wanted, Ordering::Relaxed);
 }
 
-/// Asks Linux to back the words, all zero and untouched, with huge pages. This is a hint: the system may
+/// Asks Linux to back the words with huge pages. This is a hint: the system may
 /// refuse or ignore it.
 #[cfg(all(feature = "std", target_os = "linux"))]
 #[allow(unsafe_code)]

@@ -1,0 +1,146 @@
+//! What is in an elastic table, for ages, statistics and snapshots.
+
+use core::ops::Range;
+
+use libm::{exp2, log1p, pow};
+
+use super::split::Split;
+use super::{BLOCK, BLOCK_ROWS, ElasticBins, Format, HEADER, LINE_WORDS, Line, Moment, Table, hashes_of, place_of};
+use crate::layout::bins::spare::{CELLS_PER_WORD, cell_may_have};
+use crate::layout::instructions::Portable;
+use crate::layout::{Contents, Sample};
+use crate::ring::{Age, Ring};
+
+impl Contents for ElasticBins {
+    /// Exact: fingerprints do not run into each other as bits do.
+    fn newest_run(&self, item: u64, ring: &Ring, later: &Ring) -> Option<(Age, Age)> {
+        let moment = self.moment_at(ring, later);
+        let (table, hashes) = (self.table_at(&moment), hashes_of(item));
+        let in_lines = (0..2).filter_map(|side| {
+            let found = table.find(Portable, hashes[side], side);
+            let matching = found.current | found.older;
+            let younger = || moment.format.younger(matching);
+            (matching != 0).then(|| moment.format.age(Portable, found.queue, younger()))
+        });
+        let age = Age(in_lines.chain(table.spare_age(hashes)).min()?);
+        Some((age, age))
+    }
+
+    fn clear(&mut self, ring: &Ring) {
+        self.reset();
+        self.ring_was_set(ring);
+    }
+
+    fn ring_was_set(&mut self, ring: &Ring) {
+        self.moment = self.moment_at(ring, ring);
+    }
+
+    /// The share of places that hold a fingerprint of this age.
+    fn fill(&self, _ring: &Ring, age: Age, sample: Sample) -> f64 {
+        self.count_all(age, sample) / (self.lines() as f64 * f64::from(self.moment.format.shape().entries))
+    }
+
+    fn match_probability(&self, _ring: &Ring, age: Age, sample: Sample) -> f64 {
+        self.sum_over_sides(sample, |number, side, line| {
+            let (now, then) = (self.sides.splits[side], self.moment.split_of_age(side, age.0));
+            self.count_of_age(line, age) * chance(&self.moment, now, then, number)
+        })
+    }
+
+    /// Fingerprints tell less if their pair was divided since; see the module's documentation.
+    fn false_positive_rate(&self, ring: &Ring, later: &Ring, sample: Sample) -> f64 {
+        let moment = self.moment_at(ring, later);
+        let table = self.table_at(&moment);
+        let by_lines = self.sum_over_sides(sample, |number, side, line| {
+            let then = |age: u32| moment.split_of_age(side, age);
+            let entries = moment.format.entries_of(line, moment.queue(Portable, line));
+            entries.map(|entry| chance(&moment, table.sides.splits[side], then(entry.age), number)).sum()
+        });
+        // Only lines of the first side are marked.
+        let marked = self.sum_over_sides(sample, |number, side, line| {
+            let selected = selected(table.sides.splits[side], number);
+            if Format::has_spilled(line[HEADER], &moment.now) { selected } else { 0.0 }
+        });
+        let probes = moment.format.shape().spare_probes();
+        let by_spare = marked * pow(share_of_cells(&table, sample, |_| true), f64::from(probes));
+        (by_lines + by_spare).min(1.0)
+    }
+
+    /// Counts the fingerprints. Those in the spare are estimated from its cells.
+    fn distinct_items(&self, _ring: &Ring, age: Age, sample: Sample) -> f64 {
+        let (cells, probes) = (self.lines() as f64, f64::from(self.moment.format.shape().spare_probes()));
+        let share = share_of_cells(&self.table(), sample, |of_cell| of_cell == age.0);
+        let spilled = -log1p(-share.min(1.0 - 1.0 / cells)) * cells / probes;
+        self.count_all(age, sample) + spilled
+    }
+
+    fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+
+    fn words_are_valid(&self, range: Range<usize>) -> bool {
+        let first = range.start / LINE_WORDS;
+        let end = range.end.div_ceil(LINE_WORDS).min(self.words.len() / LINE_WORDS);
+        let Moment { format, now, .. } = &self.moment;
+        (first..end).all(|index| {
+            let line = &self.table().lines[index];
+            if index as u64 % BLOCK_ROWS < BLOCK {
+                return format.is_valid(Portable, line, now);
+            }
+            let cells = line.iter().flat_map(|word| (0..CELLS_PER_WORD).map(move |cell| word >> (8 * cell) & 0xff));
+            cells.into_iter().all(|cell| cell_may_have(cell, now, format.shape().window_generations))
+        })
+    }
+}
+
+impl ElasticBins {
+    fn count_of_age(&self, line: &Line, age: Age) -> f64 {
+        let queue = self.moment.queue(Portable, line);
+        f64::from(self.moment.format.count_of_age(Portable, queue, age.0))
+    }
+
+    /// The number of fingerprints of this age.
+    fn count_all(&self, age: Age, sample: Sample) -> f64 {
+        self.sum_over_sides(sample, |_, side, line| {
+            self.count_of_age(line, age) * self.sides.splits[side].places() as f64
+        })
+    }
+
+    /// The sum of the means over the lines of each side, from a sample that is spread over them.
+    fn sum_over_sides(&self, sample: Sample, of_line: impl Fn(u64, usize, &Line) -> f64) -> f64 {
+        let table = self.table();
+        let mean = |side: usize| {
+            let lines = self.sides.splits[side].places();
+            let taken = sample.of(lines);
+            let number = |i: u64| (u128::from(i) * u128::from(lines) / u128::from(taken)) as u64;
+            let of_line = |number: u64| of_line(number, side, &table.lines[place_of(number, side)]);
+            (0..taken).map(number).map(of_line).sum::<f64>() / taken as f64
+        };
+        mean(0) + mean(1)
+    }
+}
+
+/// The share of hashes that select this line, times the number of lines of its side.
+fn selected(split: Split, line: u64) -> f64 {
+    split.places() as f64 * exp2(-f64::from(split.base(line)))
+}
+
+/// Probability that a stranger matches a fingerprint of this line, which was made when the side was split as `then`, times
+/// the number of lines of its side.
+fn chance(moment: &Moment, now: Split, then: Split, line: u64) -> f64 {
+    let bits = f64::from(moment.format.fingerprint_bits());
+    // The bits of the fingerprint that the number of the line tells.
+    let known = if then.bits() <= now.bits() { now.base(line).saturating_sub(then.base(line)) } else { 0 };
+    selected(now, line) * exp2(f64::from(known) - bits)
+}
+
+/// The share of cells of the spare whose age is accepted.
+fn share_of_cells(table: &Table<'_>, sample: Sample, is_accepted: impl Fn(u32) -> bool) -> f64 {
+    let cells = sample.of(table.sides.lines());
+    let accepted = (0..cells).filter(|&cell| table.cell_age(cell).is_some_and(&is_accepted)).count();
+    accepted as f64 / cells as f64
+}

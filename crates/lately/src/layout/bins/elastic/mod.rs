@@ -1,0 +1,482 @@
+//! Bins whose number of lines follows the traffic, by linear hashing.
+//!
+//! The lines have two sides. An item has a line on each: its hash selects one, its mixed hash the other. Of the n
+//! lines of a side, with 2^L <= n < 2^(L+1), the lowest L + 1 bits of a hash select one; if there is no such line yet,
+//! the lowest L do. So line n can be added at any time: it takes its items from line n - 2^L, and no other line
+//! changes. First all lines of the first side are divided, then all of the other, and so on. Meanwhile most items have
+//! a line to go to that is divided already.
+//!
+//! # Fingerprints
+//!
+//! To divide a line, the next bit of each item's hash is needed. So a fingerprint is the bits of the hash *above* those
+//! that selected the line in the generation in which the item came: bits `base` and up. Each generation remembers
+//! how many lines there were at its start, which gives the base for any hash. When a line has been divided since, the
+//! lowest bits of its older fingerprints are known from the number of the line, so these fingerprints tell less. What
+//! that costs is in `model::elastic`. Therefore a generation begins early once the number of lines has doubled in it.
+//!
+//! If the table has shrunk and grows again, a fingerprint may lack the bit that is needed. Then both lines get it.
+//!
+//! # Memory
+//!
+//! ```text
+//! | block | block | ... |
+//! block: | 64 lines of one side | 64 cells of the spare, a byte each |
+//! ```
+//! The cells of the [`spare`](super::spare) are divided and joined by the same rule as the lines of a side.
+#![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
+
+
+mod contents;
+mod resize;
+mod split;
+
+use alloc::boxed::Box;
+use alloc::vec;
+
+use super::kernel::{BinKernel, HEADER, LINE_WORDS, Line};
+use super::line::{Generation, LineFormat, Queue};
+use super::spare::{CELLS_PER_WORD, cell_age, cell_hash, cell_stamp};
+use crate::hash::remix;
+use crate::layout::instructions::Portable;
+use crate::layout::kernel::Kernel;
+use crate::layout::words::aligned::AlignedWords;
+use crate::layout::{Contents, Fit, Located, Query, Update, Use};
+use crate::ring::{Age, Ring};
+use crate::shape::{BinShape, ELASTIC_BLOCK_LINES, ELASTIC_GENERATIONS, LEAST_ELASTIC_LINES};
+use split::{Sides, Split};
+
+/// The lines of a block, the unit of growth, and its cells of the spare.
+const BLOCK: u64 = ELASTIC_BLOCK_LINES;
+/// The words of a block.
+const BLOCK_WORDS: u64 = BLOCK * LINE_WORDS as u64 + BLOCK / CELLS_PER_WORD;
+/// The lines of a block with its cells, which take one more.
+const BLOCK_ROWS: u64 = BLOCK_WORDS / LINE_WORDS as u64;
+/// The format of a line. Fingerprints are at least as wide as a lane.
+type Format = LineFormat<16, true>;
+
+/// The number of words of a table with this many lines, or `None` if there is none.
+pub(crate) fn words(lines: u64) -> Option<u64> {
+    let is_possible = lines >= LEAST_ELASTIC_LINES && lines.is_multiple_of(BLOCK);
+    is_possible.then_some(lines / BLOCK)?.checked_mul(BLOCK_WORDS)
+}
+
+/// The most lines of a table that takes at most so many words.
+pub(crate) fn most_lines(words: u64) -> u64 {
+    words / BLOCK_WORDS * BLOCK
+}
+
+/// Generations with the same number of lines at their start, up to this age.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Epoch {
+    sides: Sides,
+    oldest: u32,
+}
+
+/// What follows from the ring, and from the number of lines at the start of each generation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Moment {
+    format: Format,
+    now: Generation,
+    /// Those of the generations of the window, the newest first.
+    epochs: [Epoch; ELASTIC_GENERATIONS as usize + 1],
+    epoch_count: usize,
+}
+
+impl Moment {
+    /// `lines_at`: the number of lines at the start of the generation of an age.
+    fn new(format: Format, ring: &Ring, lines_at: impl Fn(Age) -> u64) -> Self {
+        let window = ring.oldest_in_window();
+        let newest = Epoch { sides: Sides::of(lines_at(Age(0))), oldest: 0 };
+        let (format, now) = (format.with_window(window.0), Generation::new(ring));
+        let mut moment = Self { format, now, epochs: [newest; _], epoch_count: 1 };
+        for age in ring.ages().take_while(|age| *age <= window) {
+            let sides = Sides::of(lines_at(age));
+            moment.epoch_count += usize::from(sides != moment.epochs[moment.epoch_count - 1].sides);
+            moment.epochs[moment.epoch_count - 1] = Epoch { sides, oldest: age.0 };
+        }
+        moment
+    }
+
+    #[inline(always)]
+    fn epochs(&self) -> &[Epoch] {
+        &self.epochs[..self.epoch_count]
+    }
+
+    /// How a side was split when the fingerprints of this age were made.
+    fn split_of_age(&self, side: usize, age: u32) -> Split {
+        let epoch = self.epochs().iter().find(|epoch| age <= epoch.oldest);
+        epoch.unwrap_or(&self.epochs[0]).sides.splits[side]
+    }
+
+    /// The base of the fingerprints that are written now.
+    #[inline(always)]
+    fn base(&self, hash: u64, side: usize) -> u32 {
+        self.epochs[0].sides.splits[side].base(hash)
+    }
+
+    #[inline(always)]
+    fn fingerprint(&self, hash: u64, base: u32) -> u64 {
+        hash >> base & self.format.fingerprint_mask()
+    }
+
+    #[inline(always)]
+    fn queue<K: BinKernel>(&self, kernel: K, line: &Line) -> Queue {
+        self.format.queue(kernel, line[HEADER], &self.now)
+    }
+}
+
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct ElasticBins {
+    moment: Moment,
+    sides: Sides,
+    /// The limit of the number of lines.
+    most_lines: u64,
+    /// The number of lines at the start of each generation, by ring position.
+    lines_at: Box<[u64]>,
+    words: AlignedWords,
+}
+
+/// An item's hash for each side.
+type Hashes = [u64; 2];
+
+#[inline(always)]
+fn hashes_of(hash: u64) -> Hashes {
+    [hash, remix(hash, 0)]
+}
+
+/// What a line says about an item: a bit for each fingerprint of the window that is its own, in order of arrival.
+#[derive(Clone, Copy)]
+struct Found {
+    queue: Queue,
+    /// Those that would be written in the same way now.
+    current: u64,
+    older: u64,
+}
+
+/// The table at some moment.
+#[derive(Clone, Copy)]
+struct Table<'a> {
+    moment: &'a Moment,
+    sides: Sides,
+    words: &'a [u64],
+    lines: &'a [Line],
+}
+
+/// The place of a line of a side, among all lines and cells of the spare.
+#[inline(always)]
+fn place_of(line: u64, side: usize) -> usize {
+    (Sides::block_of(line / BLOCK, side as u64) * BLOCK_ROWS + line % BLOCK) as usize
+}
+
+/// The word of a cell of the spare, and the cell's lowest bit in it.
+fn cell_at(cell: u64) -> (usize, u32) {
+    let (block, in_block) = (cell / BLOCK, cell % BLOCK);
+    let first = block * BLOCK_WORDS + BLOCK * LINE_WORDS as u64;
+    ((first + in_block / CELLS_PER_WORD) as usize, (in_block % CELLS_PER_WORD * 8) as u32)
+}
+
+impl Table<'_> {
+    #[inline(always)]
+    fn place(&self, hash: u64, side: usize) -> usize {
+        place_of(self.sides.splits[side].place(hash), side)
+    }
+
+    #[inline(always)]
+    fn find<K: BinKernel>(&self, kernel: K, hash: u64, side: usize) -> Found {
+        let line = &self.lines[self.place(hash, side)];
+        let queue = self.moment.queue(kernel, line);
+        let current = self.matching(kernel, line, queue, hash, side, self.moment.base(hash, side));
+        let is_alone = self.moment.epoch_count == 1;
+        let older = if is_alone { 0 } else { self.find_older(kernel, line, queue, hash, side) };
+        Found { queue, current, older }
+    }
+
+    /// The fingerprints that were made when there were more or fewer lines, and have another base.
+    #[inline(never)]
+    fn find_older<K: BinKernel>(&self, kernel: K, line: &Line, queue: Queue, hash: u64, side: usize) -> u64 {
+        let current = self.moment.base(hash, side);
+        let (mut before, mut found) = (current, 0);
+        for epoch in &self.moment.epochs()[1..] {
+            let base = epoch.sides.splits[side].base(hash);
+            if base != before && base != current {
+                found |= self.matching(kernel, line, queue, hash, side, base);
+            }
+            before = base;
+        }
+        found
+    }
+
+    /// The fingerprints of the window with this base that are the item's.
+    #[inline(always)]
+    fn matching<K: BinKernel>(
+        &self,
+        kernel: K,
+        line: &Line,
+        queue: Queue,
+        hash: u64,
+        side: usize,
+        base: u32,
+    ) -> u64 {
+        let Moment { format, epoch_count, .. } = self.moment;
+        let fingerprint = self.moment.fingerprint(hash, base);
+        let candidates = format.candidates(kernel, line, fingerprint);
+        if candidates == 0 {
+            return 0;
+        }
+        let mut left = format.in_window(queue, candidates);
+        let mut matching = 0;
+        while left != 0 {
+            let bit = left & left.wrapping_neg();
+            left ^= bit;
+            let has_base = || {
+                let age = format.age(kernel, queue, format.younger(bit));
+                self.moment.split_of_age(side, age).base(hash) == base
+            };
+            let is_equal = !format.has_rests()
+                || format.has_equal_rest(line, queue, bit.trailing_zeros(), fingerprint);
+            if is_equal && (*epoch_count == 1 || has_base()) {
+                matching |= bit;
+            }
+        }
+        matching
+    }
+
+    /// The age of an item in the spare: it is at least as old as the oldest of its cells.
+    #[inline(always)]
+    fn spare_age(&self, hashes: Hashes) -> Option<u32> {
+        let first = &self.lines[self.place(hashes[0], 0)];
+        if Format::has_spilled(first[HEADER], &self.moment.now) { self.age_of_cells(hashes) } else { None }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn age_of_cells(&self, hashes: Hashes) -> Option<u32> {
+        self.cells(hashes).try_fold(0, |oldest, cell| Some(self.cell_age(cell)?.max(oldest)))
+    }
+
+    /// How many generations ago a cell was written, if that is in the window.
+    fn cell_age(&self, cell: u64) -> Option<u32> {
+        let (word, shift) = cell_at(cell);
+        cell_age(self.words[word] >> shift & 0xff, &self.moment.now).filter(|age| *age <= self.moment.format.window())
+    }
+
+    /// The cells of an item in the spare.
+    fn cells(&self, hashes: Hashes) -> impl Iterator<Item = u64> + use<> {
+        let split = Split::of(self.sides.lines());
+        let probes = u64::from(self.moment.format.shape().spare_probes());
+        (0..probes).map(move |probe| split.place(cell_hash(hashes[1], probe)))
+    }
+
+    #[inline(always)]
+    fn reports<K: BinKernel>(&self, kernel: K, hash: u64) -> bool {
+        let hashes = hashes_of(hash);
+        (0..2).any(|side| {
+            let found = self.find(kernel, hashes[side], side);
+            found.current | found.older != 0
+        }) || self.spare_age(hashes).is_some()
+    }
+}
+
+impl ElasticBins {
+    pub(in crate::layout) fn new(shape: BinShape, lines: u64, words: AlignedWords, ring: &Ring) -> Self {
+        let lines_at = vec![lines; ring.segments() as usize].into_boxed_slice();
+        let moment = Moment::new(LineFormat::new(shape), ring, |_| lines);
+        Self { moment, sides: Sides::of(lines), most_lines: lines, lines_at, words }
+    }
+
+    #[inline]
+    pub(crate) fn query(&self) -> &Self {
+        self
+    }
+
+    #[inline]
+    pub(crate) fn update(&mut self) -> &mut Self {
+        self
+    }
+
+    /// The number of lines.
+    pub(crate) fn lines(&self) -> u64 {
+        self.sides.lines()
+    }
+
+    /// Limits the number of lines to which the table grows.
+    pub(crate) fn set_most_lines(&mut self, lines: u64) {
+        self.most_lines = lines;
+    }
+
+    /// The number of lines at the start of each generation, by ring position.
+    pub(crate) fn lines_at(&self) -> &[u64] {
+        &self.lines_at
+    }
+
+    /// Sets them to those of a snapshot; [`Contents::ring_was_set`] must follow.
+    pub(crate) fn set_lines_at(&mut self, lines_at: impl Iterator<Item = u64>) {
+        self.lines_at.iter_mut().zip(lines_at).for_each(|(lines, of_snapshot)| *lines = of_snapshot);
+    }
+
+    #[inline(always)]
+    fn table(&self) -> Table<'_> {
+        self.table_at(&self.moment)
+    }
+
+    #[inline(always)]
+    fn table_at<'a>(&'a self, moment: &'a Moment) -> Table<'a> {
+        Table { moment, sides: self.sides, words: &self.words, lines: self.words.as_rows() }
+    }
+
+    #[inline(always)]
+    fn line_mut(&mut self, place: usize) -> &mut Line {
+        &mut self.words.as_rows_mut()[place]
+    }
+
+    /// The state at another moment, if nothing is written until then.
+    fn moment_at(&self, ring: &Ring, later: &Ring) -> Moment {
+        let lines_at = |age: Age| match ring.age_before(age, later) {
+            Some(present) => self.lines_at[ring.position_of(present).index()],
+            None => self.lines(),
+        };
+        Moment::new(self.moment.format, later, lines_at)
+    }
+
+    /// Inserts an item. Returns true if it was seen lately.
+    #[inline(always)]
+    fn write<K: BinKernel>(&mut self, kernel: K, hash: u64) -> bool {
+        let (hashes, table) = (hashes_of(hash), self.table());
+        let found = [table.find(kernel, hashes[0], 0), table.find(kernel, hashes[1], 1)];
+        if found[0].current | found[1].current != 0 {
+            let side = usize::from(found[0].current == 0);
+            let place = table.place(hashes[side], side);
+            let fingerprint = self.moment.fingerprint(hashes[side], self.moment.base(hashes[side], side));
+            self.renew(kernel, fingerprint, place, found[side]);
+            return true;
+        }
+        // A fingerprint with another base stays: it may be that of another item, which today's would not match.
+        let seen = found[0].older | found[1].older != 0 || table.spare_age(hashes).is_some();
+        let side = usize::from(found[0].queue.load > found[1].queue.load);
+        let place = table.place(hashes[side], side);
+        if self.moment.format.is_full(found[side].queue) {
+            self.spill(hashes, found[0].queue);
+        } else {
+            let fingerprint = self.moment.fingerprint(hashes[side], self.moment.base(hashes[side], side));
+            self.append(fingerprint, place, found[side].queue);
+        }
+        seen
+    }
+
+    #[inline(always)]
+    fn append(&mut self, fingerprint: u64, place: usize, queue: Queue) {
+        let Moment { format, now, .. } = &self.moment;
+        let spills = Format::spills(queue, now);
+        format.append(&mut self.words.as_rows_mut()[place], queue, fingerprint, spills, now);
+    }
+
+    /// Makes the youngest of the fingerprints found the newest of its line.
+    #[inline(always)]
+    fn renew<K: BinKernel>(&mut self, kernel: K, fingerprint: u64, place: usize, found: Found) {
+        let Moment { format, now, .. } = &self.moment;
+        let younger = format.younger(found.current);
+        if younger >= format.newest(found.queue) {
+            format.renew(kernel, &mut self.words.as_rows_mut()[place], found.queue, younger, fingerprint, now);
+        }
+    }
+
+    /// Puts an item into the spare, and marks its line on the first side.
+    #[cold]
+    #[inline(never)]
+    fn spill(&mut self, hashes: Hashes, first: Queue) {
+        let table = self.table();
+        let (place, cells) = (table.place(hashes[0], 0), table.cells(hashes));
+        let (header, stamp) = (self.moment.format.spilled(first, &self.moment.now), cell_stamp(&self.moment.now));
+        self.line_mut(place)[HEADER] = header;
+        cells.for_each(|cell| self.set_cell(cell, stamp));
+    }
+
+    fn set_cell(&mut self, cell: u64, stamp: u64) {
+        let (word, shift) = cell_at(cell);
+        self.words[word] = self.words[word] & !(0xff << shift) | stamp << shift;
+    }
+
+    /// Brings lines up to date before their stamps become ambiguous, and empties old cells of the spare: each once in
+    /// 64 generations, however many there are.
+    fn visit_due(&mut self) {
+        let Moment { format, now, .. } = self.moment;
+        let in_block = now.number() % BLOCK;
+        for block in 0..self.lines() / BLOCK {
+            let line = self.line_mut((block * BLOCK_ROWS + in_block) as usize);
+            line[HEADER] = format.refreshed(format.queue(Portable, line[HEADER], &now), &now);
+            let cell = block * BLOCK + in_block;
+            if self.table().cell_age(cell).is_none() {
+                self.set_cell(cell, 0);
+            }
+        }
+    }
+}
+
+impl Query for &ElasticBins {
+    type Place = ();
+
+    /// Keeps no place: the table may grow between a prefetch and its use.
+    #[inline(always)]
+    fn locate(&self, hash: u64) -> Located<()> {
+        Located { hash, place: () }
+    }
+
+    #[inline(always)]
+    fn contains<K: Kernel>(&self, kernel: K, item: Located<()>, _ring: &Ring) -> bool {
+        self.table().reports(kernel, item.hash)
+    }
+
+    #[inline(always)]
+    fn prefetch<K: Kernel>(&self, kernel: K, item: Located<()>, _ring: &Ring, _uses: Use) {
+        let (hashes, table) = (hashes_of(item.hash), self.table());
+        (0..2).for_each(|side| kernel.prefetch(&table.lines[table.place(hashes[side], side)]));
+    }
+}
+
+impl Query for &mut ElasticBins {
+    type Place = ();
+
+    #[inline(always)]
+    fn locate(&self, hash: u64) -> Located<()> {
+        (&**self).locate(hash)
+    }
+
+    #[inline(always)]
+    fn contains<K: Kernel>(&self, kernel: K, item: Located<()>, ring: &Ring) -> bool {
+        (&**self).contains(kernel, item, ring)
+    }
+
+    #[inline(always)]
+    fn prefetch<K: Kernel>(&self, kernel: K, item: Located<()>, ring: &Ring, uses: Use) {
+        (&**self).prefetch(kernel, item, ring, uses);
+    }
+}
+
+impl Update for &mut ElasticBins {
+    #[inline(always)]
+    fn insert<K: Kernel>(&mut self, kernel: K, item: Located<()>, _ring: &Ring) {
+        self.write(kernel, item.hash);
+    }
+
+    #[inline(always)]
+    fn check_and_insert<K: Kernel>(&mut self, kernel: K, item: Located<()>, _ring: &Ring) -> bool {
+        self.write(kernel, item.hash)
+    }
+
+    fn recycle_newest(&mut self, ring: &Ring) {
+        self.lines_at[ring.position_of(Age(0)).index()] = self.lines();
+        self.ring_was_set(ring);
+        self.visit_due();
+    }
+
+    fn shorten_window(&mut self, ring: &Ring) {
+        self.ring_was_set(ring);
+    }
+
+    fn fit(&mut self, early_left: u32) -> Fit {
+        self.resize_to_fit(early_left)
+    }
+}
+
+#[cfg(test)]
+mod tests;

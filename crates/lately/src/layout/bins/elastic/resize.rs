@@ -1,0 +1,222 @@
+//! How many lines an elastic table has: it follows the number of fingerprints in the window.
+
+use alloc::vec::Vec;
+
+use super::split::{Sides, Split};
+use super::{BLOCK, ElasticBins, Format, Moment, cell_at, place_of, words};
+use crate::layout::Fit;
+use crate::layout::bins::kernel::Line;
+use crate::layout::bins::line::{Entry, Queue};
+use crate::layout::instructions::Portable;
+use crate::shape::LEAST_ELASTIC_LINES;
+
+/// The lines of each kind that are looked at to tell how full they are. With two lines to choose from, all lines of a
+/// kind are nearly equally full.
+const SAMPLE: u64 = 32;
+/// A table grows to have room for one more part in so many.
+const SPARE_ROOM: u64 = 16;
+/// With a larger share of their places taken, in percent, lines that are not divided yet are divided: the items that
+/// come find only such lines too often.
+const CROWDED_PERCENT: u64 = 88;
+/// A table shrinks if it has room for 2.25 times the items it needs room for, and then to 1.25 times.
+const MOST_ROOM: (u64, u64) = (9, 4);
+const ROOM_LEFT: (u64, u64) = (5, 4);
+/// The generations that a table at its limit is made of, at least.
+const GENERATIONS_AT_LIMIT: u64 = 16;
+/// While fewer generations than these can begin early, the table grows by four instead of two in each.
+const FEW_EARLY: u32 = 4;
+
+/// How full the lines are, from a sample.
+struct Census {
+    /// The number of fingerprints of the window.
+    live: u64,
+    /// The number of those in the newest generation.
+    newest: u64,
+    /// Whether the lines of some kind are so full that they have to be divided.
+    is_crowded: bool,
+}
+
+impl ElasticBins {
+    /// Grows or shrinks. `early_left`: the number of generations that may begin before the clock starts them.
+    pub(super) fn resize_to_fit(&mut self, early_left: u32) -> Fit {
+        let Census { live, newest, is_crowded } = self.census();
+        let lines = self.lines();
+        let wanted = self.lines_for(live + live / SPARE_ROOM + 1);
+        let wanted =
+            if is_crowded { self.sides.lines_if_divided().clamp(wanted, self.most_lines) } else { wanted };
+        let at_start = self.moment.epochs[0].sides.lines();
+        let has_doubled = wanted > lines && wanted >= 2 * at_start && early_left > 0;
+        if has_doubled {
+            let factor = if early_left > FEW_EARLY { 2 } else { 4 };
+            self.grow_to((factor * lines).clamp(wanted, self.most_lines));
+        } else if wanted > lines {
+            self.grow_to(wanted);
+        } else if wanted * MOST_ROOM.0 / MOST_ROOM.1 <= lines {
+            self.shrink_to(wanted * ROOM_LEFT.0 / ROOM_LEFT.1);
+        }
+        let capacity = self.moment.format.shape().elastic_capacity(self.lines());
+        let room = capacity.saturating_sub(live);
+        // At the limit, generations are kept small, so that the window never has to lose much at once.
+        let share = capacity / GENERATIONS_AT_LIMIT;
+        let is_largest = self.lines() == self.most_lines;
+        let next = (room / 2).max(capacity / 64).min(if is_largest { share } else { u64::MAX });
+        Fit {
+            next: (room > 0).then_some(next),
+            starts_generation: has_doubled || is_largest && early_left > 0 && newest >= share,
+        }
+    }
+
+    /// The least number of lines with room for so many items, at most the limit.
+    fn lines_for(&self, items: u64) -> u64 {
+        let per_block = self.moment.format.shape().elastic_capacity(BLOCK);
+        let lines = items.div_ceil(per_block).saturating_mul(BLOCK);
+        lines.max(LEAST_ELASTIC_LINES).min(self.most_lines)
+    }
+
+    fn census(&self) -> Census {
+        let format = &self.moment.format;
+        let mut census = Census { live: 0, newest: 0, is_crowded: false };
+        for (side, split) in self.sides.splits.iter().enumerate() {
+            let undivided = split.divided()..split.first_of_divided();
+            let count = undivided.end - undivided.start;
+            let [live, newest] = self.sampled(side, undivided, [Format::live, Format::newest]);
+            census.is_crowded |=
+                live * 100 > count * u64::from(format.shape().entries) * CROWDED_PERCENT;
+            let divided = self.sampled(side, 0..split.divided(), [Format::live, Format::newest]);
+            let others = self.sampled(side, split.first_of_divided()..split.places(), [Format::live, Format::newest]);
+            census.live += live + divided[0] + others[0];
+            census.newest += newest + divided[1] + others[1];
+        }
+        census
+    }
+
+    /// Sums over these lines, from a sample.
+    fn sampled(
+        &self,
+        side: usize,
+        lines: core::ops::Range<u64>,
+        of_queue: [fn(&Format, Queue) -> u32; 2],
+    ) -> [u64; 2] {
+        let count = lines.end - lines.start;
+        let taken = count.min(SAMPLE);
+        let table = self.table();
+        let mut sums = [0; 2];
+        for i in 0..taken {
+            let line = &table.lines[place_of(lines.start + scaled(i, count, taken), side)];
+            let queue = self.moment.queue(Portable, line);
+            sums.iter_mut().zip(of_queue).for_each(|(sum, of)| *sum += u64::from(of(&self.moment.format, queue)));
+        }
+        sums.map(|sum| if taken == 0 { 0 } else { scaled(sum, count, taken) })
+    }
+
+    /// Adds lines. Leaves the table as it is if the memory cannot be allocated.
+    fn grow_to(&mut self, lines: u64) {
+        let (before, after) = (self.sides, Sides::of(lines));
+        let Some(len) = words(lines).and_then(|words| usize::try_from(words).ok()) else { return };
+        if lines <= before.lines() || !self.words.resize(len) {
+            return;
+        }
+        let mut halves = [Vec::with_capacity(64), Vec::with_capacity(64)];
+        for side in 0..2 {
+            for line in before.splits[side].places()..after.splits[side].places() {
+                self.divide(line, side, &mut halves);
+            }
+        }
+        for cell in before.lines()..lines {
+            let (origin, _) = Split::origin(cell);
+            self.set_cell(cell, self.cell(origin));
+        }
+        self.sides = after;
+    }
+
+    /// Moves the fingerprints of a new line from the one it is divided from.
+    fn divide(&mut self, line: u64, side: usize, halves: &mut [Vec<Entry>; 2]) {
+        let (origin, bit) = Split::origin(line);
+        let (from, to) = (place_of(origin, side), place_of(line, side));
+        let Moment { format, now, .. } = self.moment;
+        let words = self.table().lines[from];
+        let queue = self.moment.queue(Portable, &words);
+        halves.iter_mut().for_each(Vec::clear);
+        for entry in format.entries_of(&words, queue) {
+            let split = self.moment.split_of_age(side, entry.age);
+            // The number of the line tells the base, if it has all the bits that selected the line then.
+            let base = if split.bits() <= bit { split.base(origin) } else { bit + 1 };
+            let known = bit.checked_sub(base).filter(|above| *above < format.fingerprint_bits());
+            match known.map(|above| entry.fingerprint >> above & 1) {
+                Some(half) => halves[half as usize].push(entry),
+                None => halves.iter_mut().for_each(|half| half.push(entry)),
+            }
+        }
+        let spills = Format::spills(queue, &now);
+        *self.line_mut(from) = format.line_of(&halves[0], spills, &now);
+        *self.line_mut(to) = format.line_of(&halves[1], spills, &now);
+    }
+
+    /// Takes lines away, block by block, as long as their fingerprints fit into the lines that they were divided from.
+    fn shrink_to(&mut self, lines: u64) {
+        let mut both = Vec::with_capacity(128);
+        let before = self.lines();
+        while self.lines() >= lines.max(LEAST_ELASTIC_LINES) + BLOCK {
+            let (side, block) = self.sides.last_block();
+            let of_block = block * BLOCK..(block + 1) * BLOCK;
+            if !of_block.clone().all(|line| self.can_join(line, side)) {
+                break;
+            }
+            of_block.for_each(|line| self.join(line, side, &mut both));
+            let left = self.lines() - BLOCK;
+            for cell in left..left + BLOCK {
+                let (table, (origin, _)) = (self.table(), Split::origin(cell));
+                let is_younger = |age: u32| table.cell_age(origin).is_none_or(|of_origin| age < of_origin);
+                if table.cell_age(cell).is_some_and(is_younger) {
+                    self.set_cell(origin, self.cell(cell));
+                }
+            }
+            self.sides = Sides::of(left);
+        }
+        if self.lines() < before
+            && let Some(len) = words(self.lines())
+        {
+            self.words.resize(len as usize);
+        }
+    }
+
+    /// Returns true if a line's fingerprints fit into the line that it was divided from.
+    fn can_join(&self, line: u64, side: usize) -> bool {
+        let (table, Moment { format, .. }) = (self.table(), &self.moment);
+        let live = |line: u64| format.live(self.moment.queue(Portable, &table.lines[place_of(line, side)]));
+        live(line) + live(Split::origin(line).0) <= format.shape().entries
+    }
+
+    fn join(&mut self, line: u64, side: usize, both: &mut Vec<Entry>) {
+        let Moment { format, now, .. } = self.moment;
+        let origin = place_of(Split::origin(line).0, side);
+        let lines: [Line; 2] = [origin, place_of(line, side)].map(|place| self.table().lines[place]);
+        let queues = lines.map(|line| self.moment.queue(Portable, &line));
+        both.clear();
+        lines.iter().zip(queues).for_each(|(line, queue)| both.extend(format.entries_of(line, queue)));
+        // Stable: of each age, those of a line keep their order.
+        both.sort_by_key(|entry| entry.age);
+        let spills = queues.map(|queue| Format::spills(queue, &now));
+        *self.line_mut(origin) = format.line_of(both, spills[0] | spills[1], &now);
+    }
+
+    fn cell(&self, cell: u64) -> u64 {
+        let (word, shift) = cell_at(cell);
+        self.words[word] >> shift & 0xff
+    }
+
+    /// Forgets everything, in the least memory.
+    pub(super) fn reset(&mut self) {
+        if let Some(len) = words(LEAST_ELASTIC_LINES) {
+            self.words.resize(len as usize);
+        }
+        self.words.fill(0);
+        self.sides = Sides::of(LEAST_ELASTIC_LINES);
+        self.lines_at.fill(LEAST_ELASTIC_LINES);
+    }
+}
+
+/// `count * all / taken`.
+fn scaled(count: u64, all: u64, taken: u64) -> u64 {
+    (u128::from(count) * u128::from(all) / u128::from(taken)) as u64
+}
