@@ -75,7 +75,8 @@ impl Times {
             }
         };
         let (spelling, ms) = unit.read(text, calendar).ok_or(Missing::UnreadableTime)?;
-        if first.is_none() && ms > *believed_until_ms {
+        // Zero is the same time in every unit.
+        if ms == 0 || (first.is_none() && ms > *believed_until_ms) {
             return Ok(ms);
         }
         if *first.get_or_insert(spelling) != spelling {
@@ -142,6 +143,10 @@ mod tests {
                 ("100000000000", 100_000_000_000),
                 ("1700000000123456", 1_700_000_000_123),
                 ("1700000000123456789", 1_700_000_000_123),
+                // Programs that know a column only as floating point write whole numbers like this.
+                ("1700000000123.5", 1_700_000_000_123),
+                ("1700000000123456.0", 1_700_000_000_123),
+                ("1700000000123456789.0", 1_700_000_000_123),
                 ("9999999999999999999", 9_999_999_999_999),
                 ("20241301", 20_241_301_000),
             ],
@@ -151,7 +156,8 @@ mod tests {
                 "-5",
                 "1.",
                 ".5",
-                "1700000000123.5",
+                "1700000000123.5.5",
+                "1700000000123.5e0",
                 "12e3",
                 "1e300",
                 "10000000000000000000",
@@ -159,8 +165,18 @@ mod tests {
                 // Dates in digits would be read as days in 1970 or as the year 2611.
                 "20240501",
                 "20240501123000",
+                "20240501.0",
             ],
         );
+    }
+
+    #[test]
+    fn zero_is_a_time_in_every_unit() {
+        let mut times = times(TimeFormat::Unit(TimeUnit::Auto), "UTC");
+        for (text, ms) in [("0", 0), ("1700000000123", 1_700_000_000_123), ("0.0", 0)] {
+            assert_eq!(times.read(text.as_bytes()), Ok(ms), "{text}");
+        }
+        assert_eq!(times.read(b"1"), Err(Missing::OtherSpelling));
     }
 
     #[test]
@@ -171,9 +187,9 @@ mod tests {
             &[("5", 5_000), ("20240501", 20_240_501_000)],
             &["100000000000", "2023-11-14T22:13:20Z"],
         );
-        check(unit(TimeUnit::Ms), &[("5", 5)], &["5.5", "100000000000000"]);
-        check(unit(TimeUnit::Us), &[("5999", 5)], &["5.5"]);
-        check(unit(TimeUnit::Ns), &[("5999999", 5)], &["5.5"]);
+        check(unit(TimeUnit::Ms), &[("5", 5), ("5.9", 5)], &["5.", "5.5.5", "100000000000000"]);
+        check(unit(TimeUnit::Us), &[("5999", 5), ("5999.0", 5)], &["5,5", "100000000000000000"]);
+        check(unit(TimeUnit::Ns), &[("5999999", 5), ("5999999.9", 5)], &["-5"]);
         check(unit(TimeUnit::Rfc3339), &[("1970-01-01T00:00:00Z", 0)], &["5", "1970-01-01T00:00:00"]);
     }
 

@@ -35,17 +35,18 @@ impl TimeUnit {
     /// Returns `None` if the text is not a time in this unit, or is before 1970.
     #[inline]
     pub(super) fn read(self, text: &[u8], calendar: &Calendar) -> Option<(Spelling, u64)> {
-        match self {
-            Self::Auto => Spelling::detect(text, calendar),
-            Self::S => Some((Spelling::Seconds, numbers::seconds(text)?)),
-            Self::Ms => {
-                let ms = numbers::whole(text).filter(|&ms| ms < numbers::END_OF_MILLIS)?;
-                Some((Spelling::Millis, ms))
+        let spelling = match self {
+            Self::Auto => return Spelling::detect(text, calendar),
+            Self::Rfc3339 => {
+                return date(text, calendar).filter(|(spelling, _)| *spelling == Spelling::Zoned);
             }
-            Self::Us => Some((Spelling::Micros, numbers::whole(text)? / 1_000)),
-            Self::Ns => Some((Spelling::Nanos, numbers::whole(text)? / 1_000_000)),
-            Self::Rfc3339 => date(text, calendar).filter(|(spelling, _)| *spelling == Spelling::Zoned),
-        }
+            Self::S => Spelling::Seconds,
+            Self::Ms => Spelling::Millis,
+            Self::Us => Spelling::Micros,
+            Self::Ns => Spelling::Nanos,
+        };
+        let (value, thousandths) = numbers::decimal(text)?;
+        Some((spelling, spelling.millis(value, thousandths)?))
     }
 }
 
@@ -81,7 +82,7 @@ impl Spelling {
     #[inline]
     pub(super) fn detect(text: &[u8], calendar: &Calendar) -> Option<(Self, u64)> {
         match numbers::whole(text) {
-            Some(value) => integer(text, value),
+            Some(value) => number(text, value, 0),
             None => Self::detect_other(text, calendar),
         }
     }
@@ -93,9 +94,25 @@ impl Spelling {
                 let ms = pattern::read("%b %e %H:%M:%S%.f", text, calendar)?;
                 Some((Self::Syslog, ms))
             }
-            _ if numbers::is_number(text) => Some((Self::Seconds, numbers::seconds(text)?)),
+            _ if numbers::is_number(text) => {
+                let (value, thousandths) = numbers::decimal(text)?;
+                number(text, value, thousandths)
+            }
             _ if text.get(2) == Some(&b'/') => common_log(text, calendar),
             _ => date(text, calendar),
+        }
+    }
+
+    /// Converts a number in this unit, whose further decimals were cut off, to milliseconds. Returns `None` if
+    /// it is after all times.
+    #[inline]
+    fn millis(self, value: u64, thousandths: u64) -> Option<u64> {
+        match self {
+            Self::Seconds => (value < numbers::END_OF_SECONDS).then(|| value * 1_000 + thousandths),
+            Self::Millis => (value < numbers::END_OF_MILLIS).then_some(value),
+            Self::Micros => (value < numbers::END_OF_MICROS).then_some(value / 1_000),
+            Self::Nanos => Some(value / 1_000_000),
+            Self::Zoned | Self::Local | Self::CommonLog | Self::Syslog => None,
         }
     }
 
@@ -130,17 +147,19 @@ impl Spelling {
     }
 }
 
+/// Reads a number, whose size tells its unit.
 #[inline]
-fn integer(text: &[u8], value: u64) -> Option<(Spelling, u64)> {
+fn number(text: &[u8], value: u64, thousandths: u64) -> Option<(Spelling, u64)> {
     if numbers::is_date_in_digits(text) {
         return None;
     }
-    Some(match value {
-        ..numbers::END_OF_SECONDS => (Spelling::Seconds, value * 1_000),
-        numbers::END_OF_SECONDS..numbers::END_OF_MILLIS => (Spelling::Millis, value),
-        numbers::END_OF_MILLIS..numbers::END_OF_MICROS => (Spelling::Micros, value / 1_000),
-        _ => (Spelling::Nanos, value / 1_000_000),
-    })
+    let spelling = match value {
+        ..numbers::END_OF_SECONDS => Spelling::Seconds,
+        numbers::END_OF_SECONDS..numbers::END_OF_MILLIS => Spelling::Millis,
+        numbers::END_OF_MILLIS..numbers::END_OF_MICROS => Spelling::Micros,
+        _ => Spelling::Nanos,
+    };
+    Some((spelling, spelling.millis(value, thousandths)?))
 }
 
 /// `[10/Oct/2000:13:55:36 -0700]`; the brackets and the zone may be missing, because blanks separate fields.
