@@ -127,7 +127,7 @@ fn a_time_that_cannot_be_read_is_explained_once() {
         ("-5", "is before 1970"),
         ("-000005-01-01T00:00:00Z", "is before 1970"),
         ("1969-12-31T23:59:59Z", "is before 1970"),
-        ("1e300", "is not a time that lately knows; describe it with --time-format"),
+        ("1e300", "is a number, but not a time since 1970 in digits, with or without a decimal point"),
         ("soon", "is not a time that lately knows"),
     ];
     for (wrong, problem) in cases {
@@ -145,7 +145,7 @@ fn a_time_that_cannot_be_read_is_explained_once() {
     let (_, told) = dedup("--time-field 1 --field 2 --time-format %Y-%m-%d", "soon a\n");
     assert!(told.contains("`soon` does not match --time-format '%Y-%m-%d'"), "{told}");
     let (_, told) = dedup("--time-field 1 --field 2 --time-unit ms", "soon a\n");
-    assert!(told.contains("`soon` is not what --time-unit ms says"), "{told}");
+    assert!(told.contains("`soon` is not in the format of --time-unit ms"), "{told}");
 }
 
 #[test]

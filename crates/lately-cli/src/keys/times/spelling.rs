@@ -132,15 +132,32 @@ impl Spelling {
 
     /// Says why a text is not a time.
     pub(super) fn problem(text: &[u8]) -> &'static str {
-        let pieces = DATES.parse_pieces(text);
-        if numbers::is_date_in_digits(text) {
+        let is_any_number = || str::from_utf8(text).is_ok_and(|text| text.parse::<f64>().is_ok());
+        if text.is_empty() {
+            "is empty"
+        } else if text.starts_with(b"\"") {
+            "is in quotes; if the file is CSV, use --csv"
+        } else if numbers::is_date_in_digits(text) {
             "may be a date or a number; describe it with --time-format %Y%m%d, or use --time-unit s"
-        } else if text.first() == Some(&b'-') {
+        } else if text.starts_with(b"-") {
             "is before 1970, or not a time that lately knows"
-        } else if pieces.as_ref().is_ok_and(|pieces| pieces.time().is_none()) {
-            "is a date without a time of day; if its first moment is meant, use --time-format '%Y-%m-%d'"
-        } else if pieces.is_ok() {
-            "is before 1970"
+        } else if is_any_number() {
+            "is a number, but not a time since 1970 in digits, with or without a decimal point"
+        } else if let Ok(pieces) = DATES.parse_pieces(text) {
+            match pieces.time() {
+                Some(_) if pieces.time_zone_annotation().is_some() => {
+                    "names a zone, but not its offset; describe it with --time-format '%Y-%m-%dT%H:%M:%S[%Q]'"
+                }
+                Some(_) if pieces.date().year() > 1970 => {
+                    "is after the last time that lately knows, in the year 9999"
+                }
+                Some(_) => "is before 1970",
+                None => {
+                    "is a date without a time of day; if its first moment is meant, use --time-format '%Y-%m-%d'"
+                }
+            }
+        } else if DATES.parse_time(text).is_ok() {
+            "is a time of day without a date; if the date is another field, use --time-field DATE,TIME with both"
         } else {
             "is not a time that lately knows; describe it with --time-format"
         }
