@@ -186,7 +186,7 @@ fn wrong_flags_of_time_are_refused() {
         ("--time-field 1 --time-format %i", "`i`"),
         ("--time-field 1 --time-zone Mars/Base", "write for example UTC, Europe/Berlin or +02:00"),
         ("--time-field 1 --max-jump 0", "write for example 1h or 7d"),
-        ("--time-field 1 --max-jump -1", "whole number of milliseconds"),
+        ("--time-field 1 --max-jump -1h", "not a whole number of milliseconds"),
         ("--time-field 1 --late maybe", "pass, drop, fail"),
         ("--time-field 1,when", "`when` is not a field number"),
         ("--csv --time-field a,", "needs a name"),
@@ -196,7 +196,8 @@ fn wrong_flags_of_time_are_refused() {
         assert!(refused.contains(named), "{flags}: {refused}");
     }
     for (span, named) in [
-        ("0s", "0 ms cannot be kept: ask for 1 ms to"),
+        ("0s", "a span of 0ms is not possible; ask for 1ms or more"),
+        ("-1h", "not a whole number of milliseconds"),
         ("1e30d", "up to 18446744073709551615"),
         ("1h30", "needs a unit"),
     ] {
