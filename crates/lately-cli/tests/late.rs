@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::exact::Random;
 use common::{Directory, complaint, json_file, lately, run, text, words};
 use lately::Filter;
 
@@ -177,6 +178,50 @@ fn the_longest_jump_is_the_users() {
         "{told}"
     );
     assert_eq!(dedup("", &input).1, "", "long gaps are usual");
+}
+
+/// Late, refused and other records in any order give the same tags and the same filter as one by one.
+#[test]
+fn every_record_is_judged_by_the_latest_time_before_it() {
+    let (span, jump) = (HOUR * 1_000, 5 * HOUR * 1_000);
+    let directory = Directory::new("any-order");
+    let state = directory.name("state");
+    let mut random = Random(11);
+    let (mut now, mut latest) = (START * 1_000, None);
+    let builder = Filter::builder().time_window(std::time::Duration::from_millis(span), 10_000);
+    let mut filter = builder.false_positive_rate(1e-9).build().unwrap();
+    let (mut input, mut expected) = (String::new(), Vec::new());
+    for _ in 0..20_000 {
+        now += random.below(60_000);
+        let time = match random.below(10) {
+            0 => now - random.below(2 * span),
+            1 => now + random.below(2 * jump),
+            2 => latest.unwrap_or(now),
+            _ => now,
+        };
+        let key = format!("order-{}", random.below(200));
+        input += &format!("{time} {key}\n");
+        // Before the first time, the system's clock limits the jump, and it is years ahead.
+        if latest.is_some_and(|latest| time > latest + jump) {
+            expected.push("missing");
+            continue;
+        }
+        filter.advance_to(time);
+        let is_late = latest.is_some_and(|latest| time + span < latest);
+        latest = latest.max(Some(time));
+        now = now.max(time);
+        expected.push(match () {
+            () if is_late => "late",
+            () if filter.check_and_insert(&key) => "seen",
+            () => "new",
+        });
+    }
+    let (tagged, _) = dedup(&format!("--max-jump 5h --emit tagged --state {state}"), &input);
+    assert_eq!(common::tags(&tagged), expected);
+    for tag in ["new", "seen", "late", "missing"] {
+        assert!(expected.iter().filter(|found| **found == tag).count() > 300, "{tag}");
+    }
+    assert!(Filter::load(state).unwrap() == filter, "bit for bit, counters and clock included");
 }
 
 #[test]
