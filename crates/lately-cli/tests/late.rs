@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::fmt::Write as _;
+
 use common::exact::Random;
 use common::{Directory, complaint, json_file, lately, run, text, words};
 use lately::Filter;
@@ -200,7 +202,7 @@ fn every_record_is_judged_by_the_latest_time_before_it() {
             _ => now,
         };
         let key = format!("order-{}", random.below(200));
-        input += &format!("{time} {key}\n");
+        writeln!(input, "{time} {key}").unwrap();
         // Before the first time, the system's clock limits the jump, and it is years ahead.
         if latest.is_some_and(|latest| time > latest + jump) {
             expected.push("missing");

@@ -53,7 +53,7 @@ impl Calendar {
         let possible = self.zone.0.to_ambiguous_timestamp(datetime);
         let millis = |found: Result<Timestamp, jiff::Error>| found.ok()?.as_millisecond().try_into().ok();
         if let (AmbiguousOffset::Fold { .. }, Some(previous)) = (possible.offset(), self.previous_ms) {
-            let both = [possible.clone().earlier(), possible.later()].into_iter().filter_map(millis);
+            let both = [possible.earlier(), possible.later()].into_iter().filter_map(millis);
             return both.min_by_key(|ms: &u64| ms.abs_diff(previous));
         }
         millis(possible.compatible())
