@@ -16,24 +16,28 @@ pub(crate) fn date(ms: u64) -> String {
     timestamp.map_or_else(|| format!("{ms} ms since 1970"), |timestamp| timestamp.to_string())
 }
 
+const UNITS: [(u128, &str); 6] =
+    [(365 * 86_400_000, "y"), (86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s"), (1, "ms")];
+
 /// Formats a span in its two largest units: `31d5h`. A remainder is left out.
 pub(crate) fn about(span: Duration) -> String {
-    let millis = span.as_millis();
-    let units = [
-        (365 * 86_400_000, "y"),
-        (86_400_000, "d"),
-        (3_600_000, "h"),
-        (60_000, "m"),
-        (1_000, "s"),
-        (1, "ms"),
-    ];
-    let mut rest = millis;
+    in_units(span, &UNITS, 2)
+}
+
+/// Formats a span exactly, as flags take it: `1h30m`. Flags know no years.
+pub(crate) fn exactly(span: Duration) -> String {
+    in_units(span, &UNITS[1..], UNITS.len())
+}
+
+/// Writes at most this many parts, without those that are zero.
+fn in_units(span: Duration, units: &[(u128, &str)], most: usize) -> String {
+    let mut rest = span.as_millis();
     let parts = units.iter().filter_map(|(unit, name)| {
         let count = rest / unit;
         rest %= unit;
         (count > 0).then(|| format!("{count}{name}"))
     });
-    let text: String = parts.take(2).collect();
+    let text: String = parts.take(most).collect();
     if text.is_empty() { "0ms".into() } else { text }
 }
 
@@ -57,6 +61,15 @@ mod tests {
             (90 * 365 * 86_400_000, "90y"),
         ] {
             assert_eq!(about(Duration::from_millis(millis)), text);
+        }
+        for (millis, text) in [
+            (0, "0ms"),
+            (600_000, "10m"),
+            (90_000, "1m30s"),
+            (93_601_234, "1d2h1s234ms"),
+            (366 * DAY_MS, "366d"),
+        ] {
+            assert_eq!(exactly(Duration::from_millis(millis)), text);
         }
     }
 }

@@ -2,6 +2,9 @@
 
 mod common;
 
+use std::fmt::Write as _;
+
+use common::exact::Random;
 use common::{Directory, complaint, json_file, lately, run, text, words};
 use lately::Filter;
 
@@ -38,14 +41,20 @@ fn a_late_record_passes_and_is_told() {
     // The late `a` is not remembered: it would count as of the latest time.
     assert_eq!(tags, ["new", "new", "seen", "late", "late", "new"]);
     let expected = "lately: 3 of 6 records came behind the latest time, by up to 2h; 2 of them by more than --within 1h, \
-                    too late to check, and passed without a check; sort the records by time, or use --late\n";
+                    too late to check, and passed without a check: the first is record 4 of the run: its time, \
+                    2023-11-14T23:13:19Z, is 1h1s behind the latest one, 2023-11-15T00:13:20Z; sort the records by time, or \
+                    leave these out with --late drop; if the latest time is wrong, use --max-jump\n";
     assert_eq!(told, expected);
     let kept = |options: &str| dedup(options, &input).0.lines().count();
     assert_eq!((kept(""), kept("--late pass"), kept("--late drop"), kept("--emit duplicates")), (5, 5, 3, 1));
+    let (_, told) = dedup("--late drop", &input);
     assert!(
-        dedup("--late drop", &input)
-            .1
-            .ends_with(", too late to check, and were left out; sort the records by time\n")
+        told.contains(", too late to check, and were left out: the first is record 4 of the run: "),
+        "{told}"
+    );
+    assert!(
+        told.ends_with("; sort the records by time; if the latest time is wrong, use --max-jump\n"),
+        "{told}"
     );
     let (counts, _) = dedup("--count", &input);
     assert_eq!(counts, "records 6\nunique 3\nduplicates 1\nmissing 0\nlate 2\n");
@@ -124,7 +133,8 @@ fn a_time_far_ahead_is_not_believed() {
             "lately: 1 of 5 records have a time that was not believed, and passed as records without a time: the first is \
              record {number} of the run: its time, 2103-02-04T02:40:00Z, is "
         )), "{told}");
-        assert!(told.contains(" ahead of the system's clock, ") && told.contains("--max-jump"), "{told}");
+        assert!(told.contains(" ahead of the system's clock, "), "{told}");
+        assert!(told.ends_with("; if it is right, believe it with --max-jump SPAN\n"), "{told}");
         let stats = json_file(stats.as_ref());
         assert_eq!(
             (stats["missing"].as_u64(), stats["refused_times"].as_u64(), stats["late"].as_u64()),
@@ -137,6 +147,19 @@ fn a_time_far_ahead_is_not_believed() {
         let (kept, _) = dedup("--max-jump 10000w", &lines(&[(START, "a"), (absurd, "b"), (absurd, "b")]));
         assert_eq!(kept.lines().count(), 2);
     }
+}
+
+/// As an editor counts the lines of the file.
+#[test]
+fn headers_count_in_the_numbers_of_records() {
+    let input = "t k\n1700000000 a\n4200000000 b\n1700007200 a\n1700000000 b\nsoon b\n";
+    let line = "dedup --within 1h --capacity 10000 --csv --delimiter ; --time-field t --column k";
+    let output = run(&mut lately(words(line)), input.replace(' ', ";").as_bytes());
+    let told = text(&output.stderr);
+    let numbers: Vec<_> = told.lines().map(|line| line.split(" is record ").nth(1).unwrap()).collect();
+    assert!(numbers[0].starts_with("5 of the run: its time, 2023-11-14T22:13:20Z, is 2h behind"), "{told}");
+    assert!(numbers[1].starts_with("3 of the run: its time, 2103-"), "{told}");
+    assert!(numbers[2].starts_with("6 of standard input: `soon`"), "{told}");
 }
 
 #[test]
@@ -157,6 +180,50 @@ fn the_longest_jump_is_the_users() {
         "{told}"
     );
     assert_eq!(dedup("", &input).1, "", "long gaps are usual");
+}
+
+/// Late, refused and other records in any order give the same tags and the same filter as one by one.
+#[test]
+fn every_record_is_judged_by_the_latest_time_before_it() {
+    let (span, jump) = (HOUR * 1_000, 5 * HOUR * 1_000);
+    let directory = Directory::new("any-order");
+    let state = directory.name("state");
+    let mut random = Random(11);
+    let (mut now, mut latest) = (START * 1_000, None);
+    let builder = Filter::builder().time_window(std::time::Duration::from_millis(span), 10_000);
+    let mut filter = builder.false_positive_rate(1e-9).build().unwrap();
+    let (mut input, mut expected) = (String::new(), Vec::new());
+    for _ in 0..20_000 {
+        now += random.below(60_000);
+        let time = match random.below(10) {
+            0 => now - random.below(2 * span),
+            1 => now + random.below(2 * jump),
+            2 => latest.unwrap_or(now),
+            _ => now,
+        };
+        let key = format!("order-{}", random.below(200));
+        writeln!(input, "{time} {key}").unwrap();
+        // Before the first time, the system's clock limits the jump, and it is years ahead.
+        if latest.is_some_and(|latest| time > latest + jump) {
+            expected.push("missing");
+            continue;
+        }
+        filter.advance_to(time);
+        let is_late = latest.is_some_and(|latest| time + span < latest);
+        latest = latest.max(Some(time));
+        now = now.max(time);
+        expected.push(match () {
+            () if is_late => "late",
+            () if filter.check_and_insert(&key) => "seen",
+            () => "new",
+        });
+    }
+    let (tagged, _) = dedup(&format!("--max-jump 5h --emit tagged --state {state}"), &input);
+    assert_eq!(common::tags(&tagged), expected);
+    for tag in ["new", "seen", "late", "missing"] {
+        assert!(expected.iter().filter(|found| **found == tag).count() > 300, "{tag}");
+    }
+    assert!(Filter::load(state).unwrap() == filter, "bit for bit, counters and clock included");
 }
 
 #[test]

@@ -127,7 +127,7 @@ fn a_time_that_cannot_be_read_is_explained_once() {
         ("-5", "is before 1970"),
         ("-000005-01-01T00:00:00Z", "is before 1970"),
         ("1969-12-31T23:59:59Z", "is before 1970"),
-        ("1e300", "is not a time that lately knows; describe it with --time-format"),
+        ("1e300", "is a number, but not a time since 1970 in digits, with or without a decimal point"),
         ("soon", "is not a time that lately knows"),
     ];
     for (wrong, problem) in cases {
@@ -145,7 +145,7 @@ fn a_time_that_cannot_be_read_is_explained_once() {
     let (_, told) = dedup("--time-field 1 --field 2 --time-format %Y-%m-%d", "soon a\n");
     assert!(told.contains("`soon` does not match --time-format '%Y-%m-%d'"), "{told}");
     let (_, told) = dedup("--time-field 1 --field 2 --time-unit ms", "soon a\n");
-    assert!(told.contains("`soon` is not what --time-unit ms says"), "{told}");
+    assert!(told.contains("`soon` is not in the format of --time-unit ms"), "{told}");
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn wrong_flags_of_time_are_refused() {
         ("--time-field 1 --time-format %i", "`i`"),
         ("--time-field 1 --time-zone Mars/Base", "write for example UTC, Europe/Berlin or +02:00"),
         ("--time-field 1 --max-jump 0", "write for example 1h or 7d"),
-        ("--time-field 1 --max-jump -1", "whole number of milliseconds"),
+        ("--time-field 1 --max-jump -1h", "not a whole number of milliseconds"),
         ("--time-field 1 --late maybe", "pass, drop, fail"),
         ("--time-field 1,when", "`when` is not a field number"),
         ("--csv --time-field a,", "needs a name"),
@@ -196,7 +196,8 @@ fn wrong_flags_of_time_are_refused() {
         assert!(refused.contains(named), "{flags}: {refused}");
     }
     for (span, named) in [
-        ("0s", "0 ms cannot be kept: ask for 1 ms to"),
+        ("0s", "a span of 0ms is not possible; ask for 1ms or more"),
+        ("-1h", "not a whole number of milliseconds"),
         ("1e30d", "up to 18446744073709551615"),
         ("1h30", "needs a unit"),
     ] {

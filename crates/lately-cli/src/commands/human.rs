@@ -1,9 +1,10 @@
 //! Formats numbers, windows and lists for people.
 
 use std::fmt::{Display, Write as _};
-use std::time::Duration;
 
 use lately::Window;
+
+use crate::dates::exactly;
 
 /// Lines of a name and a value. The values are aligned.
 #[derive(Debug)]
@@ -40,22 +41,12 @@ pub(super) fn human_bytes(bytes: u64) -> String {
     if unit == 0 { format!("{bytes} B") } else { format!("{value:.1} {}", units[unit]) }
 }
 
-/// Formats a span for people, in the largest unit that divides it.
-pub(super) fn human_span(span: Duration) -> String {
-    let millis = span.as_millis();
-    let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")];
-    match units.into_iter().find(|(unit, _)| millis >= *unit && millis.is_multiple_of(*unit)) {
-        Some((unit, name)) => format!("{}{name}", millis / unit),
-        None => format!("{millis}ms"),
-    }
-}
-
 /// Describes a window in words.
 pub(super) fn human_window(window: &Window) -> String {
     match *window {
         Window::Count { inserts } => format!("the last {inserts} records"),
         Window::Time { span, capacity, .. } => {
-            format!("the last {}, up to {capacity} records", human_span(span))
+            format!("the last {}, up to {capacity} records", exactly(span))
         }
         _ => "a window of a kind that this version does not know".into(),
     }
@@ -69,8 +60,5 @@ mod tests {
     fn people_see_few_digits() {
         assert_eq!(human_bytes(1_023), "1023 B");
         assert_eq!(human_bytes(5_400_000), "5.1 MiB");
-        for (millis, text) in [(600_000, "10m"), (90_000, "90s"), (1_234, "1234ms"), (0, "0ms")] {
-            assert_eq!(human_span(Duration::from_millis(millis)), text);
-        }
     }
 }

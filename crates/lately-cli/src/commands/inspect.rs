@@ -6,8 +6,8 @@ use clap::Args;
 use lately::{AgeRange, Filter, HashFunction, Layout};
 use serde_json::{Value, json};
 
-use super::human::{Listing, human_bytes, human_span, human_window};
-use crate::dates::date;
+use super::human::{Listing, human_bytes, human_window};
+use crate::dates::{date, exactly};
 use crate::failure::Failure;
 use crate::writing::{load_state, print};
 
@@ -61,7 +61,7 @@ fn text(filter: &Filter) -> String {
     listing.line("", format!("mistakes at most {:.3e} of new records for repeats", plan.false_positive_rate));
     listing
         .line("", format!("still reports older records, on average at most {:.3} of a window", plan.slack()));
-    let span = filter.guaranteed_span().map(|span| format!(", {}", human_span(span)));
+    let span = filter.guaranteed_span().map(|span| format!(", {}", exactly(span)));
     listing.line(
         "guaranteed now",
         format!("{} records{}", filter.guaranteed_window(), span.unwrap_or_default()),
@@ -108,7 +108,7 @@ fn describe_ages(items: &AgeRange) -> String {
     match &items.time {
         None => inserts,
         Some(time) => {
-            let [least, most] = [time.start(), time.end()].map(|span| human_span(*span));
+            let [least, most] = [time.start(), time.end()].map(|span| exactly(*span));
             format!("{inserts}, {least} to {most} ago")
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use lately::{Filter, Window};
 
 use super::on_late::OnLate;
-use super::troubles::Jump;
+use super::troubles::{Jump, Late};
 use crate::dates::{DAY_MS, now_ms};
 
 /// What to do with the times of records.
@@ -100,6 +100,11 @@ impl EventClock {
     /// How much earlier than the latest time this one is.
     pub(super) fn behind_ms(&self, time: u64) -> u64 {
         self.latest_ms.map_or(0, |latest| latest.saturating_sub(time))
+    }
+
+    /// Describes a late time.
+    pub(super) fn lag(&self, time: u64) -> Late {
+        Late { time, latest_ms: self.latest_ms.unwrap_or(time) }
     }
 
     /// Advances the filter's clock, which counts earlier times.

@@ -1,7 +1,6 @@
 //! Decides on the records of a batch, in order: queries the filter for their keys.
 
 use std::ops::Range;
-use std::time::Duration;
 
 use lately::Filter;
 
@@ -10,7 +9,7 @@ use super::on_late::OnLate;
 use super::refresh::Refresh;
 use super::troubles::Troubles;
 use super::verdict::{Counts, Verdict};
-use crate::dates::{about, date, now_ms};
+use crate::dates::now_ms;
 use crate::failure::Failure;
 use crate::keys::OnMissing;
 use crate::reading::{Batch, UnkeyedKind};
@@ -25,6 +24,8 @@ pub(crate) struct Sieve {
     on_missing: OnMissing,
     pub(crate) counts: Counts,
     pub(crate) troubles: Troubles,
+    /// Headers so far, also repeated ones. They are not counted as records, but they are in the input.
+    headers: u64,
 }
 
 /// Where the filter's time comes from.
@@ -42,7 +43,7 @@ impl Sieve {
             Clock::None => Time::None,
         };
         let (counts, troubles) = (Counts::default(), Troubles::default());
-        Self { filter, refresh, time, on_missing, counts, troubles }
+        Self { filter, refresh, time, on_missing, counts, troubles, headers: 0 }
     }
 
     /// Decides on every record of the batch, and passes its number and the verdict to `note`. A header that
@@ -128,37 +129,34 @@ impl Sieve {
         record: usize,
         note: &mut impl FnMut(usize, Verdict),
     ) -> Result<bool, Failure> {
+        let number = self.counts.records + self.headers + 1;
         let Time::Events(clock) = &mut self.time else { return Ok(false) };
-        let number = self.counts.records + 1;
         if let Place::Jump(jump) = place {
             if self.on_missing == OnMissing::Fail {
                 return Err(Failure::other(format!(
                     "record {number} of the run: {jump}; use --missing pass or --missing drop to continue with the next \
-                     record, or believe it with a larger --max-jump"
+                     record, or {}",
+                    jump.remedy()
                 )));
             }
             self.troubles.note_jump(number, jump);
             self.decide_missing(record, note);
             return Ok(true);
         }
-        let (is_late, behind_ms, on_late) =
-            (matches!(place, Place::Late), clock.behind_ms(time), clock.on_late);
-        if is_late && on_late == OnLate::Fail {
+        let late = matches!(place, Place::Late).then(|| clock.lag(time));
+        if let Some(late) = late.filter(|_| clock.on_late == OnLate::Fail) {
             return Err(Failure::other(format!(
-                "record {number} of the run: its time, {}, is {} behind the latest one, more than --within; sort the \
-                 records by time, or use --late pass or --late drop to continue with the next record",
-                date(time),
-                about(Duration::from_millis(behind_ms)),
+                "record {number} of the run: {late}, more than --within; sort the records by time, or use --late pass or \
+                 --late drop to continue with the next record"
             )));
         }
-        self.troubles.note_time(time, behind_ms);
+        self.troubles.note_time(time, clock.behind_ms(time));
         clock.advance(&mut self.filter, time);
-        if !is_late {
-            return Ok(false);
-        }
+        let Some(late) = late else { return Ok(false) };
+        self.troubles.note_late(number, late);
         self.counts.records += 1;
         self.counts.late += 1;
-        if on_late == OnLate::Pass {
+        if clock.on_late == OnLate::Pass {
             note(record, Verdict::Late);
         }
         Ok(true)
@@ -187,8 +185,11 @@ impl Sieve {
 
     fn decide_unkeyed(&mut self, record: usize, kind: UnkeyedKind, note: &mut impl FnMut(usize, Verdict)) {
         match kind {
-            UnkeyedKind::Header => note(record, Verdict::Header),
-            UnkeyedKind::RepeatedHeader => {}
+            UnkeyedKind::Header => {
+                self.headers += 1;
+                note(record, Verdict::Header);
+            }
+            UnkeyedKind::RepeatedHeader => self.headers += 1,
             UnkeyedKind::Missing(reason) => {
                 self.troubles.note_unread(reason);
                 self.decide_missing(record, note);

@@ -30,11 +30,35 @@ impl fmt::Display for Jump {
     }
 }
 
+impl Jump {
+    /// Says which flag lets the program believe it.
+    pub(crate) fn remedy(&self) -> &'static str {
+        if self.is_system { "believe it with --max-jump SPAN" } else { "believe it with a longer --max-jump" }
+    }
+}
+
+/// A time that came too late.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Late {
+    pub(super) time: u64,
+    pub(super) latest_ms: u64,
+}
+
+impl fmt::Display for Late {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let behind = Duration::from_millis(self.latest_ms.saturating_sub(self.time));
+        let [time, latest] = [self.time, self.latest_ms].map(date);
+        write!(f, "its time, {time}, is {} behind the latest one, {latest}", about(behind))
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Troubles {
     /// Records with an earlier time than one before them, late ones included.
     pub(crate) behind: u64,
     pub(crate) most_behind_ms: u64,
+    /// The first late record with its number.
+    pub(crate) first_late: Option<(u64, Late)>,
     /// Records whose time was not believed, and the first of them with its number.
     pub(crate) refused: u64,
     pub(crate) first_refused: Option<(u64, Jump)>,
@@ -55,6 +79,10 @@ impl Troubles {
             self.behind += 1;
             self.most_behind_ms = self.most_behind_ms.max(behind_ms);
         }
+    }
+
+    pub(super) fn note_late(&mut self, record: u64, late: Late) {
+        self.first_late.get_or_insert((record, late));
     }
 
     pub(super) fn note_jump(&mut self, record: u64, jump: Jump) {

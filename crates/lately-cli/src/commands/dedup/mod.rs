@@ -82,7 +82,7 @@ struct StateFlags {
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
     /// The time between checkpoints; 0 for none
-    #[arg(long, value_name = "SPAN", default_value = "30s", allow_negative_numbers = true, value_parser = units::span, requires = "state")]
+    #[arg(long, value_name = "SPAN", default_value = "30s", allow_hyphen_values = true, value_parser = units::span, requires = "state")]
     checkpoint: Duration,
 }
 

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use lately::{Filter, Window};
 
-use crate::commands::human::human_span;
-use crate::dates::{DAY_MS, about, date, now_ms};
+use crate::dates::{DAY_MS, about, date, exactly, now_ms};
 use crate::deciding::{Clock, Counts, EventRules, OnLate, Sieve, Troubles};
 use crate::keys::{Missing, OnMissing};
 
@@ -111,17 +110,18 @@ fn behind(
         counts.records,
         about(Duration::from_millis(most_behind_ms)),
     );
-    let within = human_span(span);
-    if counts.late > 0 {
-        let done = match on_late {
-            OnLate::Pass => "passed without a check",
+    let within = exactly(span);
+    if let Some((record, first)) = troubles.first_late {
+        let (done, remedy) = match on_late {
+            OnLate::Pass => {
+                ("passed without a check", "sort the records by time, or leave these out with --late drop")
+            }
             // With `fail`, the first one ends the run.
-            OnLate::Drop | OnLate::Fail => "were left out",
+            OnLate::Drop | OnLate::Fail => ("were left out", "sort the records by time"),
         };
-        let remedy = if on_late == OnLate::Pass { ", or use --late" } else { "" };
         return Some(format!(
-            "{all}; {} of them by more than --within {within}, too late to check, and {done}; sort the records by \
-             time{remedy}",
+            "{all}; {} of them by more than --within {within}, too late to check, and {done}: the first is record {record} \
+             of the run: {first}; {remedy}; if the latest time is wrong, use --max-jump",
             counts.late,
         ));
     }
@@ -133,10 +133,11 @@ fn refused(counts: &Counts, troubles: &Troubles, on_missing: OnMissing) -> Optio
     let (record, first) = troubles.first_refused?;
     Some(format!(
         "lately: {} of {} records have a time that was not believed, and {}: the first is record {record} of the run: {first}; \
-         if it is right, use a larger --max-jump",
+         if it is right, {}",
         troubles.refused,
         counts.records,
         treated(on_missing),
+        first.remedy(),
     ))
 }
 

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use lately::{Plan, Promise, Window};
 
-use crate::commands::human::{human_bytes, human_span};
+use crate::commands::human::human_bytes;
+use crate::dates::exactly;
 use crate::failure::Failure;
 
 /// Tolerates rounding in the digits that people write.
@@ -39,7 +40,7 @@ pub(super) fn check(promise: &Promise, stored: &Plan, path: &Path) -> Result<(),
 
 fn window(promise: &Promise, stored: &Window) -> Option<Difference> {
     let count = |inserts: u64| format!("--window {inserts}");
-    let within = |span| format!("--within {}", human_span(span));
+    let within = |span| format!("--within {}", exactly(span));
     let asked = promise.span.map_or_else(|| count(promise.window.unwrap_or(0)), within);
     match (*stored, promise.span) {
         (Window::Count { inserts }, _) => (promise.window != Some(inserts)).then(|| Difference {

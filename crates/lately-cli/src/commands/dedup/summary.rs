@@ -5,12 +5,12 @@ use std::time::Duration;
 use lately::Counters;
 use serde::Serialize;
 
-use crate::commands::human::{Listing, human_bytes, human_span};
-use crate::dates::about;
+use crate::commands::human::{Listing, human_bytes};
+use crate::dates::{about, exactly};
 use crate::deciding::{Counts, Sieve};
 
-/// How much of a filter is read for an estimate: enough for three digits.
-const SAMPLE_BYTES: u64 = 64 << 20;
+/// How much of a filter is read for an estimate: enough for three digits, little enough for a tenth of a second.
+const SAMPLE_BYTES: u64 = 8 << 20;
 
 /// Formats the output of `--count`. Only records with times can be late.
 pub(super) fn counts_text(counts: &Counts, have_times: bool) -> String {
@@ -105,7 +105,7 @@ impl Summary {
         listing.line("seconds", format!("{:.3}", self.seconds));
         listing.line("records/s", format!("{:.0}", self.records_per_second));
         let span =
-            self.guaranteed_span_ms.map(|ms| format!(", the last {}", human_span(Duration::from_millis(ms))));
+            self.guaranteed_span_ms.map(|ms| format!(", the last {}", exactly(Duration::from_millis(ms))));
         listing.line(
             "guaranteed window",
             format!("{} records{}", self.guaranteed_window, span.unwrap_or_default()),

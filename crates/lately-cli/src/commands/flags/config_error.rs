@@ -1,6 +1,6 @@
 //! The library's errors about a promise, in the words of the flags.
 
-use lately::ConfigError;
+use lately::{ConfigError, MAX_WINDOW};
 
 use crate::commands::human::human_bytes;
 use crate::failure::Failure;
@@ -28,8 +28,17 @@ impl From<ConfigError> for Failure {
                     rate.unwrap_or_default()
                 ));
             }
-            ConfigError::Window { .. } => "--window or --capacity",
-            ConfigError::Span { .. } | ConfigError::SpanTooShort { .. } => "--within",
+            ConfigError::Window { window } => {
+                return Self::Usage(format!(
+                    "--window or --capacity: {window} records are not possible; ask for 1 to {MAX_WINDOW}"
+                ));
+            }
+            ConfigError::Span { millis } => {
+                return Self::Usage(format!(
+                    "--within: a span of {millis}ms is not possible; ask for 1ms or more"
+                ));
+            }
+            ConfigError::SpanTooShort { .. } => "--within",
             ConfigError::Rate { .. } | ConfigError::RateUnreachable { .. } => "--fp",
             ConfigError::Slack { .. } | ConfigError::SlackUnreachable { .. } => "--slack",
             ConfigError::Shape { .. } => "--k and --l",

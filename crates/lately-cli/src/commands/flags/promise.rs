@@ -17,7 +17,7 @@ pub(crate) struct PromiseFlags {
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = units::count)]
     window: Option<u64>,
     /// Never forget the records of the last SPAN (500ms, 30s, 10m, 24h, 7d); needs --capacity
-    #[arg(long, value_name = "SPAN", allow_negative_numbers = true, value_parser = units::span, requires = "capacity")]
+    #[arg(long, value_name = "SPAN", allow_hyphen_values = true, value_parser = units::span, requires = "capacity")]
     within: Option<Duration>,
     /// The most different records expected in one SPAN, in whatever bursts they come; above that, more new
     /// records are mistaken for repeats

@@ -42,7 +42,7 @@ pub(crate) struct TimeFlags {
     late: OnLate,
     /// Do not believe a time that is further ahead of the latest one than this; the record counts as one
     /// without a time [default: a day ahead of the system's clock]
-    #[arg(long, value_name = "SPAN", allow_negative_numbers = true, value_parser = jump, requires = "time_field")]
+    #[arg(long, value_name = "SPAN", allow_hyphen_values = true, value_parser = jump, requires = "time_field")]
     max_jump: Option<Duration>,
 }
 

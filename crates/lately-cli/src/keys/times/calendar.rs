@@ -2,8 +2,9 @@
 
 use std::str::FromStr;
 
+use jiff::Timestamp;
 use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
+use jiff::tz::{AmbiguousOffset, TimeZone};
 
 use crate::dates::DAY_MS;
 
@@ -45,18 +46,24 @@ impl Calendar {
         self.previous_ms = Some(ms);
     }
 
-    /// A date and time without a zone. If clocks were set back, and it came twice, the first one is meant; if
-    /// they were set forward, and it never came, the time is as long after the change as it says.
+    /// A date and time without a zone. If clocks were set back, and it came twice, the one nearest to the
+    /// previous record's time is meant, or without one the first. If clocks were set forward, and it never came,
+    /// the time is as long after the change as it says.
     pub(super) fn local(&self, datetime: DateTime) -> Option<u64> {
-        let timestamp = self.zone.0.to_timestamp(datetime).ok()?;
-        timestamp.as_millisecond().try_into().ok()
+        let possible = self.zone.0.to_ambiguous_timestamp(datetime);
+        let millis = |found: Result<Timestamp, jiff::Error>| found.ok()?.as_millisecond().try_into().ok();
+        if let (AmbiguousOffset::Fold { .. }, Some(previous)) = (possible.offset(), self.previous_ms) {
+            let both = [possible.earlier(), possible.later()].into_iter().filter_map(millis);
+            return both.min_by_key(|ms: &u64| ms.abs_diff(previous));
+        }
+        millis(possible.compatible())
     }
 
     /// A time whose year is not written: the one nearest to the previous record's time or, without one, the
     /// latest that is at most a day after the system's clock. `in_year` returns the time in a year.
     pub(super) fn nearest(&self, in_year: impl FnMut(i16) -> Option<u64>) -> Option<u64> {
         let around = self.previous_ms.unwrap_or(self.now_ms);
-        let year = jiff::Timestamp::from_millisecond(around.try_into().ok()?).ok()?;
+        let year = Timestamp::from_millisecond(around.try_into().ok()?).ok()?;
         let year = year.to_zoned(TimeZone::UTC).year();
         let possible = (year - YEARS_AROUND..=year + YEARS_AROUND).filter_map(in_year);
         match self.previous_ms {

@@ -24,14 +24,18 @@ pub(super) fn whole(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// Parses seconds with optional decimals, of which the milliseconds are kept.
-pub(super) fn seconds(text: &[u8]) -> Option<u64> {
-    let (integer, decimals) = match memchr::memchr(b'.', text) {
+/// Splits a number into its whole part and the digits after the decimal point, if it has one.
+pub(super) fn parts(text: &[u8]) -> (&[u8], Option<&[u8]>) {
+    match memchr::memchr(b'.', text) {
         Some(point) => (&text[..point], Some(&text[point + 1..])),
         None => (text, None),
-    };
-    let seconds = whole(integer).filter(|&seconds| seconds < END_OF_SECONDS)?;
-    Some(seconds * 1_000 + decimals.map_or(Some(0), thousandths)?)
+    }
+}
+
+/// Parses a number with optional decimals: the whole part, and the first three decimals as a number.
+pub(super) fn decimal(text: &[u8]) -> Option<(u64, u64)> {
+    let (integer, decimals) = parts(text);
+    Some((whole(integer)?, decimals.map_or(Some(0), thousandths)?))
 }
 
 /// Returns the first three decimals as a number.
@@ -43,8 +47,10 @@ pub(super) fn thousandths(decimals: &[u8]) -> Option<u64> {
     Some(whole(kept)? * [100, 10, 1][kept.len() - 1])
 }
 
-/// Returns true for `20240501` and `20240501123000`: as numbers they would be a day in 1970 and the year 2611.
-pub(super) fn is_date_in_digits(digits: &[u8]) -> bool {
+/// Returns true for `20240501` and `20240501123000`, also with decimals: as numbers they would be a day in 1970 and
+/// the year 2611.
+pub(super) fn is_date_in_digits(text: &[u8]) -> bool {
+    let (digits, _) = parts(text);
     let number = |range: std::ops::Range<usize>| digits.get(range).and_then(whole);
     matches!(digits.len(), 8 | 14)
         && matches!(number(0..4), Some(1900..=2100))

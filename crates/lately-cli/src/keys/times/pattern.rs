@@ -19,13 +19,26 @@ impl FromStr for Pattern {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = |problem: String| format!("{problem}; write for example '%Y-%m-%d %H:%M:%S'");
         let sample =
-            date(2024, 5, 11).at(12, 30, 45, 0).to_zoned(TimeZone::UTC).map_err(|error| error.to_string())?;
+            date(2024, 5, 11).at(15, 30, 45, 0).to_zoned(TimeZone::UTC).map_err(|error| error.to_string())?;
         let written = strtime::format(text, &sample).map_err(|error| wrong(error.to_string()))?;
         let parts = strtime::parse(text, &written).map_err(|error| wrong(error.to_string()))?;
         let has_date = parts.timestamp().is_some()
             || parts.to_date().is_ok()
             || (parts.year().is_none() && parts.month().is_some() && parts.day().is_some());
-        has_date.then(|| Self(text.to_string())).ok_or_else(|| wrong("it has no date".into()))
+        if !has_date {
+            return Err(wrong("it has no date".into()));
+        }
+        let sample_ms = sample.timestamp().as_millisecond().unsigned_abs();
+        let mut calendar = Calendar::new("UTC".parse()?, sample_ms);
+        calendar.note(sample_ms);
+        let lost_ms = read(text, written.as_bytes(), &calendar).and_then(|ms| sample_ms.checked_sub(ms));
+        // The seconds, the minutes too, or the whole time of day may be left out.
+        match lost_ms {
+            Some(0 | 45_000 | 1_845_000 | 55_845_000) => Ok(Self(text.to_string())),
+            _ => Err(wrong(
+                "it does not tell the time of day: %M needs %H, %I needs %p, and %S needs both hour and minute".into(),
+            )),
+        }
     }
 }
 
@@ -54,11 +67,12 @@ pub(super) fn read(pattern: &str, text: &[u8], calendar: &Calendar) -> Option<u6
 }
 
 fn time_of(parts: &BrokenDownTime, calendar: &Calendar) -> Option<u64> {
-    let has_zone =
-        parts.timestamp().is_some() || parts.offset().is_some() || parts.iana_time_zone().is_some();
-    if has_zone {
-        parts.to_timestamp().ok()?.as_millisecond().try_into().ok()
+    let timestamp = if parts.iana_time_zone().is_some() {
+        parts.to_zoned().ok()?.timestamp()
+    } else if parts.timestamp().is_some() || parts.offset().is_some() {
+        parts.to_timestamp().ok()?
     } else {
-        calendar.local(parts.to_datetime().ok()?)
-    }
+        return calendar.local(parts.to_datetime().ok()?);
+    };
+    timestamp.as_millisecond().try_into().ok()
 }

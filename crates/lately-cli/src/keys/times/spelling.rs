@@ -35,17 +35,18 @@ impl TimeUnit {
     /// Returns `None` if the text is not a time in this unit, or is before 1970.
     #[inline]
     pub(super) fn read(self, text: &[u8], calendar: &Calendar) -> Option<(Spelling, u64)> {
-        match self {
-            Self::Auto => Spelling::detect(text, calendar),
-            Self::S => Some((Spelling::Seconds, numbers::seconds(text)?)),
-            Self::Ms => {
-                let ms = numbers::whole(text).filter(|&ms| ms < numbers::END_OF_MILLIS)?;
-                Some((Spelling::Millis, ms))
+        let spelling = match self {
+            Self::Auto => return Spelling::detect(text, calendar),
+            Self::Rfc3339 => {
+                return date(text, calendar).filter(|(spelling, _)| *spelling == Spelling::Zoned);
             }
-            Self::Us => Some((Spelling::Micros, numbers::whole(text)? / 1_000)),
-            Self::Ns => Some((Spelling::Nanos, numbers::whole(text)? / 1_000_000)),
-            Self::Rfc3339 => date(text, calendar).filter(|(spelling, _)| *spelling == Spelling::Zoned),
-        }
+            Self::S => Spelling::Seconds,
+            Self::Ms => Spelling::Millis,
+            Self::Us => Spelling::Micros,
+            Self::Ns => Spelling::Nanos,
+        };
+        let (value, thousandths) = numbers::decimal(text)?;
+        Some((spelling, spelling.millis(value, thousandths)?))
     }
 }
 
@@ -81,7 +82,7 @@ impl Spelling {
     #[inline]
     pub(super) fn detect(text: &[u8], calendar: &Calendar) -> Option<(Self, u64)> {
         match numbers::whole(text) {
-            Some(value) => integer(text, value),
+            Some(value) => number(text, value, 0),
             None => Self::detect_other(text, calendar),
         }
     }
@@ -93,9 +94,25 @@ impl Spelling {
                 let ms = pattern::read("%b %e %H:%M:%S%.f", text, calendar)?;
                 Some((Self::Syslog, ms))
             }
-            _ if numbers::is_number(text) => Some((Self::Seconds, numbers::seconds(text)?)),
+            _ if numbers::is_number(text) => {
+                let (value, thousandths) = numbers::decimal(text)?;
+                number(text, value, thousandths)
+            }
             _ if text.get(2) == Some(&b'/') => common_log(text, calendar),
             _ => date(text, calendar),
+        }
+    }
+
+    /// Converts a number in this unit, whose further decimals were cut off, to milliseconds. Returns `None` if
+    /// it is after all times.
+    #[inline]
+    fn millis(self, value: u64, thousandths: u64) -> Option<u64> {
+        match self {
+            Self::Seconds => (value < numbers::END_OF_SECONDS).then(|| value * 1_000 + thousandths),
+            Self::Millis => (value < numbers::END_OF_MILLIS).then_some(value),
+            Self::Micros => (value < numbers::END_OF_MICROS).then_some(value / 1_000),
+            Self::Nanos => Some(value / 1_000_000),
+            Self::Zoned | Self::Local | Self::CommonLog | Self::Syslog => None,
         }
     }
 
@@ -115,32 +132,51 @@ impl Spelling {
 
     /// Says why a text is not a time.
     pub(super) fn problem(text: &[u8]) -> &'static str {
-        let pieces = DATES.parse_pieces(text);
-        if numbers::is_date_in_digits(text) {
+        let is_any_number = || str::from_utf8(text).is_ok_and(|text| text.parse::<f64>().is_ok());
+        if text.is_empty() {
+            "is empty"
+        } else if text.starts_with(b"\"") {
+            "is in quotes; if the file is CSV, use --csv"
+        } else if numbers::is_date_in_digits(text) {
             "may be a date or a number; describe it with --time-format %Y%m%d, or use --time-unit s"
-        } else if text.first() == Some(&b'-') {
+        } else if text.starts_with(b"-") {
             "is before 1970, or not a time that lately knows"
-        } else if pieces.as_ref().is_ok_and(|pieces| pieces.time().is_none()) {
-            "is a date without a time of day; if its first moment is meant, use --time-format '%Y-%m-%d'"
-        } else if pieces.is_ok() {
-            "is before 1970"
+        } else if is_any_number() {
+            "is a number, but not a time since 1970 in digits, with or without a decimal point"
+        } else if let Ok(pieces) = DATES.parse_pieces(text) {
+            match pieces.time() {
+                Some(_) if pieces.time_zone_annotation().is_some() => {
+                    "names a zone, but not its offset; describe it with --time-format '%Y-%m-%dT%H:%M:%S[%Q]'"
+                }
+                Some(_) if pieces.date().year() > 1970 => {
+                    "is after the last time that lately knows, in the year 9999"
+                }
+                Some(_) => "is before 1970",
+                None => {
+                    "is a date without a time of day; if its first moment is meant, use --time-format '%Y-%m-%d'"
+                }
+            }
+        } else if DATES.parse_time(text).is_ok() {
+            "is a time of day without a date; if the date is another field, use --time-field DATE,TIME with both"
         } else {
             "is not a time that lately knows; describe it with --time-format"
         }
     }
 }
 
+/// Reads a number, whose size tells its unit.
 #[inline]
-fn integer(text: &[u8], value: u64) -> Option<(Spelling, u64)> {
+fn number(text: &[u8], value: u64, thousandths: u64) -> Option<(Spelling, u64)> {
     if numbers::is_date_in_digits(text) {
         return None;
     }
-    Some(match value {
-        ..numbers::END_OF_SECONDS => (Spelling::Seconds, value * 1_000),
-        numbers::END_OF_SECONDS..numbers::END_OF_MILLIS => (Spelling::Millis, value),
-        numbers::END_OF_MILLIS..numbers::END_OF_MICROS => (Spelling::Micros, value / 1_000),
-        _ => (Spelling::Nanos, value / 1_000_000),
-    })
+    let spelling = match value {
+        ..numbers::END_OF_SECONDS => Spelling::Seconds,
+        numbers::END_OF_SECONDS..numbers::END_OF_MILLIS => Spelling::Millis,
+        numbers::END_OF_MILLIS..numbers::END_OF_MICROS => Spelling::Micros,
+        _ => Spelling::Nanos,
+    };
+    Some((spelling, spelling.millis(value, thousandths)?))
 }
 
 /// `[10/Oct/2000:13:55:36 -0700]`; the brackets and the zone may be missing, because blanks separate fields.
