@@ -43,6 +43,7 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
+    #[cfg(test)]
     pub(crate) fn new(required_matches: u32, window_generations: u32) -> Self {
         Self::at_generation(required_matches, window_generations, 0)
     }

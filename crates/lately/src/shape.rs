@@ -270,7 +270,7 @@ impl BinShape {
     /// The number of items for which so many lines of elastic bins have room. With more, too many items find both
     /// their lines full.
     pub(crate) fn elastic_capacity(&self, lines: u64) -> u64 {
-        (u128::from(lines) * u128::from(self.entries) * 84 / 100) as u64
+        (u128::from(lines) * u128::from(self.entries) * 86 / 100) as u64
     }
 
     /// The bits of a fingerprint that are compared at once. No lane is in the last word, which has the header.

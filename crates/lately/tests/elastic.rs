@@ -145,7 +145,10 @@ fn trace(span_ms: u64, steps: impl Iterator<Item = (u64, u64)>, name: &str) {
             worst = worst.max(measured);
         }
     }
-    println!("{name}: mean {:.0} most {most} worst rate {worst:.2e} estimated {worst_est:.2e}", sum / count as f64);
+    println!(
+        "{name}: mean {:.0} most {most} worst rate {worst:.2e} estimated {worst_est:.2e}",
+        sum / count as f64
+    );
 }
 
 #[test]
@@ -155,14 +158,22 @@ fn show() {
     let span = 600_000;
     trace(span, (0..6000).map(|i| (t0 + i * 1000, 100)), "steady 100/s");
     // 24 hours in steps of 10 s, 10:1
-    trace(span, (0..8640).map(|i| {
-        let x = (i as f64 / 8640.0 * std::f64::consts::TAU).cos();
-        (t0 + i * 10_000, (1000.0 * (5.5 - 4.5 * x) / 2.0) as u64)
-    }), "day/night");
-    trace(span, (0..8640).map(|i| {
-        let in_burst = i % 720 < 12;
-        (t0 + i * 10_000, if in_burst { 2000 } else { 100 })
-    }), "bursts");
+    trace(
+        span,
+        (0..8640).map(|i| {
+            let x = (i as f64 / 8640.0 * std::f64::consts::TAU).cos();
+            (t0 + i * 10_000, (1000.0 * (5.5 - 4.5 * x) / 2.0) as u64)
+        }),
+        "day/night",
+    );
+    trace(
+        span,
+        (0..8640).map(|i| {
+            let in_burst = i % 720 < 12;
+            (t0 + i * 10_000, if in_burst { 2000 } else { 100 })
+        }),
+        "bursts",
+    );
     trace(span, (0..1500).map(|i| (t0 + i * 1_000, if i < 700 { 10 } else { 10_000 })), "jump");
     trace(span, (0..2).map(|i| (t0 + i * 1_000, 5_000_000)), "at once");
 }
@@ -175,10 +186,21 @@ fn debug() {
     let mut next = 0u64;
     for i in 0..900 {
         filter.advance_to(t0 + i * 1000);
-        for _ in 0..100 { filter.insert(next); next += 1; }
+        for _ in 0..100 {
+            filter.insert(next);
+            next += 1;
+        }
         if i % 30 == 0 || i < 60 {
             let s = filter.statistics();
-            println!("{i} bytes {} rate {:.2e} distinct {:.0} fill {:.2} gen {} span {:?}", s.memory_bytes, s.estimated_false_positive_rate, s.estimated_distinct_items, s.fill_by_age.iter().sum::<f64>(), s.generation, filter.guaranteed_window());
+            println!(
+                "{i} bytes {} rate {:.2e} distinct {:.0} fill {:.2} gen {} span {:?}",
+                s.memory_bytes,
+                s.estimated_false_positive_rate,
+                s.estimated_distinct_items,
+                s.fill_by_age.iter().sum::<f64>(),
+                s.generation,
+                filter.guaranteed_window()
+            );
         }
     }
 }

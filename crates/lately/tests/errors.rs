@@ -34,7 +34,10 @@ fn windows_that_are_empty_or_too_large_are_refused() {
     refused(&promise().time_window(span).capacity(0), &["0 inserts"]);
     refused(&promise().time_window(Duration::ZERO).capacity(10), &["0 ms", "1 ms"]);
     refused(&promise().time_window(Duration::MAX).capacity(10), &["ms", &u64::MAX.to_string()]);
-    refused(&promise().time_window(Duration::from_millis(5)).capacity(10).shape(2, 6), &["5 ms", "6 generations"]);
+    refused(
+        &promise().time_window(Duration::from_millis(5)).capacity(10).shape(2, 6),
+        &["5 ms", "6 generations"],
+    );
 }
 
 #[test]
@@ -122,7 +125,8 @@ fn too_little_memory_is_refused_with_remedies_that_work() {
         .build()
         .expect("the third remedy works");
     // Without a rate, any useful rate is enough.
-    let any_rate = Filter::builder().time_window(Duration::from_secs(60)).capacity(105_977).layout(Layout::Bins);
+    let any_rate =
+        Filter::builder().time_window(Duration::from_secs(60)).capacity(105_977).layout(Layout::Bins);
     let error = refused(&any_rate.clone().max_memory(145_951), &["max_memory is 145951"]);
     let ConfigError::MemoryTooSmall { needed_bytes, .. } = error else { panic!("{error}") };
     any_rate.max_memory(needed_bytes).build().expect("the remedy works");

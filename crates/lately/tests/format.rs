@@ -245,7 +245,8 @@ fn lines_of_bins_have_the_documented_fingerprints_in_order() {
 #[test]
 fn header_fields_are_at_the_documented_offsets() {
     let mut filter = Filter::builder()
-        .time_window(Duration::from_millis(700)).capacity(90)
+        .time_window(Duration::from_millis(700))
+        .capacity(90)
         .overload(Overload::KeepRate)
         .shape(3, 7)
         .segment(Segment::Blocks { block_bits: 512, bits_per_block: 4 })

@@ -237,7 +237,8 @@ fn each_preference_takes_the_layouts_that_it_promises() {
         assert_eq!(plan.layout(), Layout::Bins, "{rate:e}");
         // A time window takes bins whatever is preferred: the rate of other layouts depends on when items arrive.
         for &prefer in Prefer::ALL {
-            let timed = asked(prefer, rate).time_window(Duration::from_secs(60)).capacity(1_000_000).plan().unwrap();
+            let timed =
+                asked(prefer, rate).time_window(Duration::from_secs(60)).capacity(1_000_000).plan().unwrap();
             assert_eq!(timed.layout(), Layout::Bins, "{prefer} {rate:e}");
         }
     }

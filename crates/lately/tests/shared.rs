@@ -46,7 +46,8 @@ fn with_one_thread_answers_and_bits_equal_those_of_a_filter() {
     for shape in shapes() {
         let span = Duration::from_secs(2);
         let keep_rate = with_shape(&shape).time_window(span).capacity(700).overload(Overload::KeepRate);
-        for builder in [with_shape(&shape).window(700), with_shape(&shape).time_window(span).capacity(700), keep_rate]
+        for builder in
+            [with_shape(&shape).window(700), with_shape(&shape).time_window(span).capacity(700), keep_rate]
         {
             one_thread_gets_a_filter(&builder);
         }
@@ -635,7 +636,8 @@ fn an_item_that_is_spilled_beside_a_shift_stays_for_the_whole_span() {
     const ROUNDS: u64 = 20_000;
     let (span_ms, l) = (4_000, 4);
     let generation_ms = span_ms / l;
-    let builder = Filter::builder().time_window(Duration::from_millis(span_ms)).capacity(2_000).shape(1, l as u32);
+    let builder =
+        Filter::builder().time_window(Duration::from_millis(span_ms)).capacity(2_000).shape(1, l as u32);
     let filter = builder.segment(Segment::Bins { fingerprint_bits: 20 }).build_shared().unwrap();
     filter.advance_to(0);
     let lines_are_full =

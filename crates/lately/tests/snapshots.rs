@@ -22,7 +22,8 @@ fn filters() -> Vec<Filter> {
         filters.push(with_shape(&shape).time_window(span).capacity(60).build().unwrap());
         let keyed = HashFunction::SipHash13 { key: *b"0123456789abcdef" };
         let overload = Overload::KeepRate;
-        let builder = with_shape(&shape).time_window(span).capacity(60).overload(overload).hash_function(keyed);
+        let builder =
+            with_shape(&shape).time_window(span).capacity(60).overload(overload).hash_function(keyed);
         filters.push(builder.build().unwrap());
     }
     for (number, filter) in (0..).zip(&mut filters) {

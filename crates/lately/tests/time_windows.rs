@@ -14,7 +14,8 @@ fn an_item_is_reported_for_the_whole_span_to_the_millisecond_from_every_phase() 
     for shape in shapes() {
         // A span that l does not divide, so that generations differ in length.
         let span = 10 * u64::from(shape.window_generations) + 3;
-        let mut filter = with_shape(&shape).time_window(Duration::from_millis(span)).capacity(1_000).build().unwrap();
+        let mut filter =
+            with_shape(&shape).time_window(Duration::from_millis(span)).capacity(1_000).build().unwrap();
         for phase in 0..2 * span {
             filter.clear();
             filter.advance_to(START + phase);
@@ -39,7 +40,8 @@ fn an_idle_filter_expires_everything_in_a_bounded_number_of_shifts() {
     for shape in shapes() {
         let five_hundred_years = 500 * 365 * 86_400_000;
         for gap in [100_000, five_hundred_years, u64::MAX - START] {
-            let mut filter = with_shape(&shape).time_window(Duration::from_secs(1)).capacity(1_000).build().unwrap();
+            let mut filter =
+                with_shape(&shape).time_window(Duration::from_secs(1)).capacity(1_000).build().unwrap();
             filter.advance_to(START);
             (0..500).for_each(|number| filter.insert(item(number)));
             let before = filter.statistics().generation;
@@ -56,7 +58,9 @@ fn an_idle_filter_expires_everything_in_a_bounded_number_of_shifts() {
 
 #[test]
 fn an_earlier_time_is_counted_and_treated_as_the_latest_time() {
-    let build = || Filter::builder().time_window(Duration::from_millis(100)).capacity(50).shape(2, 5).build().unwrap();
+    let build = || {
+        Filter::builder().time_window(Duration::from_millis(100)).capacity(50).shape(2, 5).build().unwrap()
+    };
     let mut filter = build();
     filter.advance_to(START);
     filter.insert("a");
@@ -154,7 +158,8 @@ fn many_small_steps_of_time_equal_one_large_step() {
 fn a_filter_shifts_at_next_shift_ms_and_not_before() {
     for shape in shapes() {
         let span = 10 * u64::from(shape.window_generations) + 3;
-        let mut filter = with_shape(&shape).time_window(Duration::from_millis(span)).capacity(1_000).build().unwrap();
+        let mut filter =
+            with_shape(&shape).time_window(Duration::from_millis(span)).capacity(1_000).build().unwrap();
         assert_eq!(filter.next_shift_ms(), None, "no clock yet");
         filter.advance_to(START);
         for now in START..START + 3 * span {
@@ -212,11 +217,16 @@ fn the_latest_possible_time_works_like_any_other() {
 
 #[test]
 fn spans_of_any_length_are_accepted() {
-    let shortest =
-        Filter::builder().time_window(Duration::from_nanos(1)).capacity(5).false_positive_rate(0.01).build().unwrap();
+    let shortest = Filter::builder()
+        .time_window(Duration::from_nanos(1))
+        .capacity(5)
+        .false_positive_rate(0.01)
+        .build()
+        .unwrap();
     assert_eq!(shortest.guaranteed_span(), Some(Duration::from_millis(1)), "rounded up to a millisecond");
     let longest = Duration::from_millis(u64::MAX);
-    let mut filter = Filter::builder().time_window(longest).capacity(5).false_positive_rate(0.01).build().unwrap();
+    let mut filter =
+        Filter::builder().time_window(longest).capacity(5).false_positive_rate(0.01).build().unwrap();
     filter.advance_to(0);
     filter.insert("kept");
     filter.advance_to(u64::MAX);
@@ -242,8 +252,10 @@ fn an_overloaded_window_that_keeps_its_span_forgets_nothing_and_lets_the_rate_ri
 #[test]
 fn an_overloaded_window_that_keeps_its_rate_shortens_the_span_and_says_so() {
     for layout in LAYOUTS {
-        let builder =
-            Filter::builder().time_window(Duration::from_secs(1)).capacity(2_000).overload(Overload::KeepRate);
+        let builder = Filter::builder()
+            .time_window(Duration::from_secs(1))
+            .capacity(2_000)
+            .overload(Overload::KeepRate);
         let mut filter = builder.false_positive_rate(1e-2).layout(layout).build().unwrap();
         let g = filter.plan().items_per_generation;
         filter.advance_to(START);
@@ -297,7 +309,8 @@ fn a_time_window_at_capacity_keeps_its_rate() {
 #[test]
 fn age_ranges_in_inserts_and_milliseconds_contain_the_true_age() {
     let mut filter = Filter::builder()
-        .time_window(Duration::from_secs(1)).capacity(1_000)
+        .time_window(Duration::from_secs(1))
+        .capacity(1_000)
         .false_positive_rate(1e-9)
         .build()
         .unwrap();
@@ -338,8 +351,11 @@ fn age_ranges_are_exactly_the_inserts_of_a_generation() {
 #[test]
 fn the_guarantees_of_a_time_window_follow_its_inserts() {
     for overload in [Overload::KeepWindow, Overload::KeepRate] {
-        let builder =
-            Filter::builder().time_window(Duration::from_millis(50)).capacity(50).shape(2, 5).overload(overload);
+        let builder = Filter::builder()
+            .time_window(Duration::from_millis(50))
+            .capacity(50)
+            .shape(2, 5)
+            .overload(overload);
         let mut filter = builder.build().unwrap();
         assert_eq!(
             (filter.guaranteed_window(), filter.guaranteed_span()),

@@ -14,10 +14,10 @@ use crate::shape::LEAST_ELASTIC_LINES;
 /// kind are nearly equally full.
 const SAMPLE: u64 = 32;
 /// A table grows to have room for one more part in so many.
-const SPARE_ROOM: u64 = 16;
+const SPARE_ROOM: u64 = 32;
 /// With a larger share of their places taken, in percent, lines that are not divided yet are divided: the items that
 /// come find only such lines too often.
-const CROWDED_PERCENT: u64 = 88;
+const CROWDED_PERCENT: u64 = 90;
 /// A table shrinks if it has room for 2.25 times the items it needs room for, and then to 1.25 times.
 const MOST_ROOM: (u64, u64) = (9, 4);
 const ROOM_LEFT: (u64, u64) = (5, 4);
