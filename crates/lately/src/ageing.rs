@@ -163,13 +163,18 @@ impl Ageing {
     }
 
     /// Sets the number of inserts at which an elastic window has to look how much room it needs, from a snapshot.
-    pub(crate) fn restore_full_at(&mut self, inserts: u64) {
+    pub(crate) fn look_at(&mut self, inserts: u64) {
         self.full_at = inserts;
     }
 
-    /// Sets after how many more inserts an elastic window has to look how much room it needs.
-    pub(crate) fn fit_after(&mut self, inserts: u64) {
+    /// The same, after so many more inserts.
+    pub(crate) fn look_after(&mut self, inserts: u64) {
         self.full_at = self.inserts.saturating_add(inserts);
+    }
+
+    /// The same, before the next insert.
+    pub(crate) fn look_now(&mut self) {
+        self.full_at = self.inserts;
     }
 
     /// What to do if an elastic window is full and cannot grow. Under [`Overload::KeepRate`] the window loses its oldest
@@ -183,7 +188,6 @@ impl Ageing {
             NoRoom::Continue
         } else if oldest > 0 {
             *ring = ring.with_window(Age(oldest - 1));
-            self.full_at = self.inserts;
             NoRoom::Drop
         } else {
             NoRoom::StartGeneration
@@ -205,7 +209,7 @@ impl Ageing {
         self.starts[ring.position_of(Age(0)).index()] = GenerationStart { inserts: self.inserts, millis };
         if self.is_elastic() {
             *ring = ring.with_window(self.oldest_in_window(ring, ring.oldest_in_window().0 + 1, millis));
-            self.full_at = self.inserts;
+            self.look_now();
         } else {
             self.derive_full_at(ring);
             self.overloaded_generations += u64::from(self.full_at == u64::MAX);
@@ -222,7 +226,8 @@ impl Ageing {
 
     /// The first millisecond of the oldest generation in the window at `now_ms`.
     fn first_ms_of_window(&self, now_ms: u64) -> u64 {
-        let oldest = |clock: GenerationClock| clock.generation_at(now_ms).saturating_sub(self.generations.into());
+        let oldest =
+            |clock: GenerationClock| clock.generation_at(now_ms).saturating_sub(self.generations.into());
         self.generation_clock().map_or(0, |clock| clock.start_of(oldest(clock)))
     }
 
@@ -264,7 +269,8 @@ impl Ageing {
         // The generations that are due are younger than all present ones, and at most l + 1 of them are in the window.
         let Age(present) = self.oldest_in_window(ring, ring.oldest_in_window().0, now_ms);
         let newest_is_in_window = self.start_of(ring, Age(0)).millis >= self.first_ms_of_window(now_ms);
-        let oldest = if newest_is_in_window { present + shifts } else { shifts.min(self.generations + 1) - 1 };
+        let oldest =
+            if newest_is_in_window { present + shifts } else { shifts.min(self.generations + 1) - 1 };
         later.with_window(Age(oldest.min(ring.segments() - 1)))
     }
 

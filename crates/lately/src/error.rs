@@ -320,7 +320,9 @@ pub enum SnapshotError {
     #[error("the snapshot has bits set that no filter sets; it was not written by this software")]
     UnusedBits,
     /// The snapshot has an elastic window, and threads cannot share those.
-    #[error("the snapshot has a time window without a capacity, which threads cannot share: open it as a Filter")]
+    #[error(
+        "the snapshot has a time window without a capacity, which threads cannot share: open it as a Filter"
+    )]
     SharedElastic,
     /// The memory for the filter cannot be allocated on this machine.
     #[error(

@@ -36,17 +36,21 @@ impl<S: Update> OwnedFilter<'_, S> {
 
     /// Gives an elastic window the room that it needs. If it cannot grow any more, applies its overload policy.
     pub(super) fn fit(&mut self) {
-        let fit = self.layout.fit(self.ageing.early_left(self.ring));
-        if fit.starts_generation {
-            self.start_generation(self.ageing.now_or_zero());
-        }
-        match fit.next {
-            Some(inserts) => self.ageing.fit_after(inserts),
-            None => match self.ageing.on_no_room(self.ring) {
-                NoRoom::StartGeneration => self.start_generation(self.ageing.now_or_zero()),
-                NoRoom::Drop => self.layout.shorten_window(self.ring),
-                NoRoom::Continue => {}
-            },
+        self.ageing.look_now();
+        // Under `Overload::KeepRate`, the window may have to lose several generations.
+        while self.ageing.is_full() {
+            let fit = self.layout.fit(self.ageing.early_left(self.ring));
+            if fit.starts_generation {
+                self.start_generation(self.ageing.now_or_zero());
+            }
+            match fit.next {
+                Some(inserts) => self.ageing.look_after(inserts),
+                None => match self.ageing.on_no_room(self.ring) {
+                    NoRoom::StartGeneration => self.start_generation(self.ageing.now_or_zero()),
+                    NoRoom::Drop => self.layout.shorten_window(self.ring),
+                    NoRoom::Continue => {}
+                },
+            }
         }
     }
 }

@@ -427,7 +427,7 @@ impl Head {
             let oldest = elastic.oldest_in_window;
             field("oldest_in_window", oldest, |age| age <= ring.generation())?;
             *ring = ring.with_window(Age(oldest as u32));
-            ageing.restore_full_at(elastic.look_at);
+            ageing.look_at(elastic.look_at);
             let mut input = Reader(&self.lines_at);
             let mut lines_at = Vec::with_capacity(ring.segments() as usize);
             for _ in ring.ages() {

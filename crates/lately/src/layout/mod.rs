@@ -187,8 +187,7 @@ pub(crate) trait Contents {
     /// `later`.
     fn false_positive_rate(&self, ring: &Ring, later: &Ring, sample: Sample) -> f64 {
         let match_probability = |age| self.match_probability(ring, age, sample);
-        let probabilities =
-            ring.ages().map(|age| ring.age_before(age, later).map_or(0.0, match_probability));
+        let probabilities = ring.ages().map(|age| ring.age_before(age, later).map_or(0.0, match_probability));
         run_probability(ring.required_matches(), probabilities)
     }
     /// All state that a snapshot must contain.

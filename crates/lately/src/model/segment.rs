@@ -79,7 +79,9 @@ pub fn half_full_load(segment: &Segment) -> f64 {
         Segment::Slices { .. } => LN_2,
         Segment::Blocks { .. } | Segment::Rows { .. } => LN_2 / -log(missed_by_one_item(segment)),
         // Half as many items as fingerprints fit into a line.
-        Segment::Bins { fingerprint_bits } | Segment::ElasticBins { fingerprint_bits } => 256.0 / f64::from(fingerprint_bits + 2),
+        Segment::Bins { fingerprint_bits } | Segment::ElasticBins { fingerprint_bits } => {
+            256.0 / f64::from(fingerprint_bits + 2)
+        }
     }
 }
 

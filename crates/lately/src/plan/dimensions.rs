@@ -97,7 +97,9 @@ impl Dimensions {
 
     pub(super) fn worst_rate(&self) -> f64 {
         match self.shape.segment {
-            Segment::Rows { .. } | Segment::Bins { .. } | Segment::ElasticBins { .. } => self.worst_rate_of(&self.profile()),
+            Segment::Rows { .. } | Segment::Bins { .. } | Segment::ElasticBins { .. } => {
+                self.worst_rate_of(&self.profile())
+            }
             _ => sizing::worst_rate(&self.shape, self.items_per_generation, self.cells),
         }
     }

@@ -4,7 +4,8 @@ use super::Dimensions;
 use crate::error::ConfigError;
 use crate::promise::Promise;
 use crate::shape::{
-    BinShape, ELASTIC_FINGERPRINT_BITS, LEAST_ELASTIC_LINES, Layout, MOST_ELASTIC_WINDOW_GENERATIONS, Segment, Shape,
+    BinShape, ELASTIC_FINGERPRINT_BITS, LEAST_ELASTIC_LINES, Layout, MOST_ELASTIC_WINDOW_GENERATIONS,
+    Segment, Shape,
 };
 use crate::window::Window;
 
@@ -42,7 +43,9 @@ pub(super) fn dimensions(promise: &Promise, window: Window, rate: f64) -> Result
 
 /// The most lines that fit into the memory.
 fn largest(window: Window, shape: Shape, max_memory: u64) -> Result<Dimensions, ConfigError> {
-    let Segment::ElasticBins { fingerprint_bits } = shape.segment else { return Err(ConfigError::ElasticShape) };
+    let Segment::ElasticBins { fingerprint_bits } = shape.segment else {
+        return Err(ConfigError::ElasticShape);
+    };
     let bins = BinShape::elastic(fingerprint_bits).ok_or(ConfigError::ElasticShape)?;
     let with_lines = |lines: u64| {
         let l = u64::from(shape.window_generations);
@@ -59,5 +62,7 @@ fn largest(window: Window, shape: Shape, max_memory: u64) -> Result<Dimensions, 
         fitting_window: None,
         fitting_rate: None,
     };
-    with_lines(lines).filter(|_| lines >= LEAST_ELASTIC_LINES).ok_or_else(|| too_small(with_lines(LEAST_ELASTIC_LINES)))
+    with_lines(lines)
+        .filter(|_| lines >= LEAST_ELASTIC_LINES)
+        .ok_or_else(|| too_small(with_lines(LEAST_ELASTIC_LINES)))
 }

@@ -144,7 +144,9 @@ impl Promise {
                 }
             }
             Goal::Rate { window, max_memory } => search.best_rate(window, max_memory),
-            Goal::Elastic { window, rate } => elastic::dimensions(self, window, rate).map(|found| vec![found]),
+            Goal::Elastic { window, rate } => {
+                elastic::dimensions(self, window, rate).map(|found| vec![found])
+            }
             Goal::HalfFull { window } => search::half_full(self, window),
             Goal::Window { rate, max_memory } => search.largest_window(rate, max_memory),
         }

@@ -5,7 +5,9 @@ use core::ops::Range;
 use libm::{exp2, log1p, pow};
 
 use super::split::Split;
-use super::{BLOCK, BLOCK_ROWS, ElasticBins, Format, HEADER, LINE_WORDS, Line, Moment, Table, hashes_of, place_of};
+use super::{
+    BLOCK, BLOCK_ROWS, ElasticBins, Format, HEADER, LINE_WORDS, Line, Moment, Table, hashes_of, place_of,
+};
 use crate::layout::bins::spare::{CELLS_PER_WORD, cell_may_have};
 use crate::layout::instructions::Portable;
 use crate::layout::{Contents, Sample};
@@ -91,7 +93,8 @@ impl Contents for ElasticBins {
             if index as u64 % BLOCK_ROWS < BLOCK {
                 return format.is_valid(Portable, line, now);
             }
-            let cells = line.iter().flat_map(|word| (0..CELLS_PER_WORD).map(move |cell| word >> (8 * cell) & 0xff));
+            let cells =
+                line.iter().flat_map(|word| (0..CELLS_PER_WORD).map(move |cell| word >> (8 * cell) & 0xff));
             cells.into_iter().all(|cell| cell_may_have(cell, now, format.shape().window_generations))
         })
     }

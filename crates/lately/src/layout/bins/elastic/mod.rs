@@ -25,7 +25,6 @@
 //! The cells of the [`spare`](super::spare) are divided and joined by the same rule as the lines of a side.
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
-
 mod contents;
 mod resize;
 mod split;
@@ -232,8 +231,8 @@ impl Table<'_> {
                 let age = format.age(kernel, queue, format.younger(bit));
                 self.moment.split_of_age(side, age).base(hash) == base
             };
-            let is_equal = !format.has_rests()
-                || format.has_equal_rest(line, queue, bit.trailing_zeros(), fingerprint);
+            let is_equal =
+                !format.has_rests() || format.has_equal_rest(line, queue, bit.trailing_zeros(), fingerprint);
             if is_equal && (*epoch_count == 1 || has_base()) {
                 matching |= bit;
             }
@@ -257,7 +256,8 @@ impl Table<'_> {
     /// How many generations ago a cell was written, if that is in the window.
     fn cell_age(&self, cell: u64) -> Option<u32> {
         let (word, shift) = cell_at(cell);
-        cell_age(self.words[word] >> shift & 0xff, &self.moment.now).filter(|age| *age <= self.moment.format.window())
+        cell_age(self.words[word] >> shift & 0xff, &self.moment.now)
+            .filter(|age| *age <= self.moment.format.window())
     }
 
     /// The cells of an item in the spare.
@@ -376,7 +376,14 @@ impl ElasticBins {
         let Moment { format, now, .. } = &self.moment;
         let younger = format.younger(found.current);
         if younger >= format.newest(found.queue) {
-            format.renew(kernel, &mut self.words.as_rows_mut()[place], found.queue, younger, fingerprint, now);
+            format.renew(
+                kernel,
+                &mut self.words.as_rows_mut()[place],
+                found.queue,
+                younger,
+                fingerprint,
+                now,
+            );
         }
     }
 
@@ -386,7 +393,8 @@ impl ElasticBins {
     fn spill(&mut self, hashes: Hashes, first: Queue) {
         let table = self.table();
         let (place, cells) = (table.place(hashes[0], 0), table.cells(hashes));
-        let (header, stamp) = (self.moment.format.spilled(first, &self.moment.now), cell_stamp(&self.moment.now));
+        let (header, stamp) =
+            (self.moment.format.spilled(first, &self.moment.now), cell_stamp(&self.moment.now));
         self.line_mut(place)[HEADER] = header;
         cells.for_each(|cell| self.set_cell(cell, stamp));
     }

@@ -17,7 +17,7 @@ const SAMPLE: u64 = 32;
 const SPARE_ROOM: u64 = 32;
 /// With a larger share of their places taken, in percent, lines that are not divided yet are divided: the items that
 /// come find only such lines too often.
-const CROWDED_PERCENT: u64 = 90;
+const CROWDED_PERCENT: u64 = 92;
 /// A table shrinks if it has room for 2.25 times the items it needs room for, and then to 1.25 times.
 const MOST_ROOM: (u64, u64) = (9, 4);
 const ROOM_LEFT: (u64, u64) = (5, 4);
@@ -55,10 +55,10 @@ impl ElasticBins {
             self.shrink_to(wanted * ROOM_LEFT.0 / ROOM_LEFT.1);
         }
         let capacity = self.moment.format.shape().elastic_capacity(self.lines());
-        let room = capacity.saturating_sub(live);
+        let is_largest = self.lines() == self.most_lines;
+        let room = if is_largest && is_crowded { 0 } else { capacity.saturating_sub(live) };
         // At the limit, generations are kept small, so that the window never has to lose much at once.
         let share = capacity / GENERATIONS_AT_LIMIT;
-        let is_largest = self.lines() == self.most_lines;
         let next = (room / 2).max(capacity / 64).min(if is_largest { share } else { u64::MAX });
         Fit {
             next: (room > 0).then_some(next),
@@ -80,10 +80,10 @@ impl ElasticBins {
             let undivided = split.divided()..split.first_of_divided();
             let count = undivided.end - undivided.start;
             let [live, newest] = self.sampled(side, undivided, [Format::live, Format::newest]);
-            census.is_crowded |=
-                live * 100 > count * u64::from(format.shape().entries) * CROWDED_PERCENT;
+            census.is_crowded |= live * 100 > count * u64::from(format.shape().entries) * CROWDED_PERCENT;
             let divided = self.sampled(side, 0..split.divided(), [Format::live, Format::newest]);
-            let others = self.sampled(side, split.first_of_divided()..split.places(), [Format::live, Format::newest]);
+            let others =
+                self.sampled(side, split.first_of_divided()..split.places(), [Format::live, Format::newest]);
             census.live += live + divided[0] + others[0];
             census.newest += newest + divided[1] + others[1];
         }
@@ -104,13 +104,15 @@ impl ElasticBins {
         for i in 0..taken {
             let line = &table.lines[place_of(lines.start + scaled(i, count, taken), side)];
             let queue = self.moment.queue(Portable, line);
-            sums.iter_mut().zip(of_queue).for_each(|(sum, of)| *sum += u64::from(of(&self.moment.format, queue)));
+            sums.iter_mut()
+                .zip(of_queue)
+                .for_each(|(sum, of)| *sum += u64::from(of(&self.moment.format, queue)));
         }
         sums.map(|sum| if taken == 0 { 0 } else { scaled(sum, count, taken) })
     }
 
     /// Adds lines. Leaves the table as it is if the memory cannot be allocated.
-    fn grow_to(&mut self, lines: u64) {
+    pub(super) fn grow_to(&mut self, lines: u64) {
         let (before, after) = (self.sides, Sides::of(lines));
         let Some(len) = words(lines).and_then(|words| usize::try_from(words).ok()) else { return };
         if lines <= before.lines() || !self.words.resize(len) {
@@ -153,7 +155,7 @@ impl ElasticBins {
     }
 
     /// Takes lines away, block by block, as long as their fingerprints fit into the lines that they were divided from.
-    fn shrink_to(&mut self, lines: u64) {
+    pub(super) fn shrink_to(&mut self, lines: u64) {
         let mut both = Vec::with_capacity(128);
         let before = self.lines();
         while self.lines() >= lines.max(LEAST_ELASTIC_LINES) + BLOCK {

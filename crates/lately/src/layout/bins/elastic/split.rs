@@ -62,7 +62,6 @@ impl Split {
     }
 }
 
-
 /// How the lines are divided among the sides, and how each side selects one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sides {
@@ -139,7 +138,11 @@ mod tests {
             for hash in (0..5_000_u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7) {
                 let (old, new) = (before.place(hash), after.place(hash));
                 assert!(old < n && before.base(hash) <= after.base(hash));
-                assert_eq!(hash & ((1 << before.base(hash)) - 1), old, "the bits below the base are the place");
+                assert_eq!(
+                    hash & ((1 << before.base(hash)) - 1),
+                    old,
+                    "the bits below the base are the place"
+                );
                 if new != old {
                     assert_eq!((old, new), (origin, n));
                 }
