@@ -17,7 +17,7 @@ from pathlib import Path
 
 BUILD = ["cargo", "test", "--workspace", "--all-features", "--locked", "--no-run"]
 # The slowest programs start first, so that the last ones to start are short.
-FIRST = ["promise_rate", "planner", "shared", "promise_slack"]
+FIRST = ["promise_rate", "bins_soak", "planner", "shared", "promise_slack"]
 
 
 def programs():

@@ -190,7 +190,7 @@ fn every_record_is_judged_by_the_latest_time_before_it() {
     let state = directory.name("state");
     let mut random = Random(11);
     let (mut now, mut latest) = (START * 1_000, None);
-    let builder = Filter::builder().time_window(std::time::Duration::from_millis(span), 10_000);
+    let builder = Filter::builder().time_window(std::time::Duration::from_millis(span)).capacity(10_000);
     let mut filter = builder.false_positive_rate(1e-9).build().unwrap();
     let (mut input, mut expected) = (String::new(), Vec::new());
     for _ in 0..20_000 {

@@ -1,5 +1,6 @@
 """Real servers for the tests. Each has its own port and directory."""
 
+import itertools
 import math
 import os
 import pathlib
@@ -27,12 +28,16 @@ BINARIES = {
 }
 
 
+# Processes that run tests side by side (`-n`) have ports of their own. Each starts at a random one and takes them in
+# turn: random ports would repeat among servers that have not started yet.
+PORTS = range(20_000 + 300 * WORKER, 20_300 + 300 * WORKER)
+next_ports = itertools.islice(itertools.cycle(PORTS), random.randrange(len(PORTS)), None)
+
+
 def free_port():
     """Returns a free port below the range for outgoing connections. The port 10 000 above it is free too: cluster
     nodes use both."""
-    while True:
-        # Processes that run tests side by side (`-n`) have ports of their own.
-        port = random.randrange(20_000 + 300 * WORKER, 20_300 + 300 * WORKER)
+    for port in next_ports:
         try:
             for number in (port, port + 10_000):
                 with socket.socket() as probe:
@@ -74,6 +79,8 @@ class Server:
         while True:
             try:
                 assert self.client.ping()
+                answering = self.client.info("server")["process_id"]
+                assert answering == self.process.pid, f"another server has port {self.port}:\n{self.log()}"
                 return
             except (redis.ConnectionError, redis.BusyLoadingError):
                 assert self.process.poll() is None, f"the server has ended:\n{self.log()}"
@@ -94,6 +101,21 @@ class Server:
 
     def log(self):
         return (self.directory / "log").read_text(errors="replace")
+
+    def describe(self):
+        """Returns what explains a failed test: the server's part in the replication, and the end of its log."""
+        try:
+            with self.connect(socket_timeout=5) as client:
+                replication = client.info("replication")
+            names = ("role", "master_port", "master_link_status", "connected_slaves", "slave0", "master_repl_offset",
+                     "slave_repl_offset")
+            state = ", ".join(f"{name} {replication[name]}" for name in names if name in replication)
+        except redis.RedisError as error:
+            state = repr(error)
+        # Valkey repeats this line many times per second.
+        lines = [line for line in self.log().splitlines() if "Mismatch in topology information" not in line]
+        ended = self.process.poll()
+        return "\n".join([f"port {self.port}, {'running' if ended is None else f'ended with {ended}'}: {state}", *lines[-25:]])
 
     def digest(self, key):
         return self.client.execute_command("DEBUG", "DIGEST-VALUE", key)[0]
