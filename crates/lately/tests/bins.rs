@@ -27,7 +27,7 @@ fn assert_rate_is_at_most(filter: &Filter, rate: f64, what: &str) {
 #[test]
 fn a_burst_of_the_whole_capacity_keeps_the_rate() {
     for (capacity, rate) in [(1_000, 1e-2), (50_000, 1e-3), (20_000, 1e-4)] {
-        let mut filter = time_window(capacity).capacity(rate);
+        let mut filter = time_window(capacity, rate);
         let mut random = Random(capacity);
         // At any phase of a generation, again and again; a span and the slack of one generation lie between.
         for burst in 0..5 {
@@ -47,7 +47,7 @@ fn a_burst_of_the_whole_capacity_keeps_the_rate() {
 fn any_arrivals_within_the_capacity_keep_the_rate() {
     let (capacity, rate) = (30_000, 1e-3);
     for seed in 0..8 {
-        let mut filter = time_window(capacity).capacity(rate);
+        let mut filter = time_window(capacity, rate);
         let mut random = Random(seed);
         // Bursts of all sizes at random times, of at most the capacity in a span and one generation.
         let generation_ms = SPAN_MS / u64::from(filter.plan().shape.window_generations);
@@ -75,7 +75,7 @@ fn any_arrivals_within_the_capacity_keep_the_rate() {
 #[test]
 fn repeats_take_no_room() {
     let (capacity, rate) = (42_000, 1e-3);
-    let mut filter = time_window(capacity).capacity(rate);
+    let mut filter = time_window(capacity, rate);
     let l = u64::from(filter.plan().shape.window_generations);
     let devices = capacity / l;
     for generation in 0..5 * l {
@@ -92,7 +92,7 @@ fn repeats_take_no_room() {
 fn a_tenth_above_the_capacity_keeps_twice_the_rate_and_nothing_is_ever_forgotten() {
     for rate in [1e-2, 1e-3, 1e-4] {
         let capacity = 40_000;
-        let mut filter = time_window(capacity).capacity(rate);
+        let mut filter = time_window(capacity, rate);
         filter.advance_to(0);
         let room = capacity + capacity / u64::from(filter.plan().shape.window_generations);
         for (number, percent) in

@@ -132,7 +132,9 @@ impl Stream {
         let window = [300, 4_000, 30_000][(seed as usize + fingerprint_bits as usize) % 3];
         let builder = match kind {
             Kind::Count => Filter::builder().window(window),
-            Kind::Time { .. } => Filter::builder().time_window(Duration::from_millis(SPAN_MS)).capacity(window),
+            Kind::Time { .. } => {
+                Filter::builder().time_window(Duration::from_millis(SPAN_MS)).capacity(window)
+            }
         };
         let builder = builder.shape(1, l).segment(Segment::Bins { fingerprint_bits }).seed(seed);
         let filter = builder.build().unwrap();

@@ -186,12 +186,19 @@ impl Table<'_> {
         let queue = self.moment.queue(kernel, line);
         let current = self.matching(kernel, line, queue, hash, side, self.moment.base(hash, side));
         let is_alone = self.moment.epoch_count == 1;
-        let older = if is_alone { 0 } else { self.find_older(kernel, line, queue, hash, side) };
+        let older = if is_alone {
+            0
+        } else {
+            kernel.outlined(
+                #[inline(always)]
+                move || self.find_older(kernel, line, queue, hash, side),
+            )
+        };
         Found { queue, current, older }
     }
 
     /// The fingerprints that were made when there were more or fewer lines, and have another base.
-    #[inline(never)]
+    #[inline(always)]
     fn find_older<K: BinKernel>(&self, kernel: K, line: &Line, queue: Queue, hash: u64, side: usize) -> u64 {
         let current = self.moment.base(hash, side);
         let (mut before, mut found) = (current, 0);
