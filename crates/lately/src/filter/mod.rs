@@ -160,6 +160,7 @@ impl Filter {
         copy.kernel = self.kernel;
         if let (Memory::Elastic(of_copy), Memory::Elastic(bins)) = (&mut copy.memory, &self.memory) {
             of_copy.set_lines_at(bins.lines_at().iter().copied());
+            of_copy.set_history(*bins.history());
         }
         let contents = copy.memory.contents_mut();
         contents.words_mut().copy_from_slice(self.memory.contents().words());
