@@ -25,6 +25,7 @@ const ROOM_LEFT: (u64, u64) = (5, 4);
 const GENERATIONS_AT_LIMIT: u64 = 16;
 /// While fewer generations than these can begin early, the table grows by four instead of two in each.
 const FEW_EARLY: u32 = 4;
+const MOST_GROWTH: u64 = 4;
 
 /// How full the lines are, from a sample.
 struct Census {
@@ -47,7 +48,7 @@ impl ElasticBins {
         let at_start = self.moment.epochs[0].sides.lines();
         let has_doubled = wanted > lines && wanted >= 2 * at_start && early_left > 0;
         if has_doubled {
-            let factor = if early_left > FEW_EARLY { 2 } else { 4 };
+            let factor = if early_left > FEW_EARLY { 2 } else { MOST_GROWTH };
             self.grow_to((factor * lines).clamp(wanted, self.most_lines));
         } else if wanted > lines {
             self.grow_to(wanted);
@@ -71,6 +72,12 @@ impl ElasticBins {
         let per_block = self.moment.format.shape().elastic_capacity(BLOCK);
         let lines = items.div_ceil(per_block).saturating_mul(BLOCK);
         lines.max(LEAST_ELASTIC_LINES).min(self.most_lines)
+    }
+
+    /// The most lines that so many inserts may lead to.
+    pub(crate) fn most_lines_after(&self, inserts: u64) -> u64 {
+        let filled = self.lines().saturating_add(self.lines_for(inserts));
+        filled.saturating_mul(MOST_GROWTH).min(self.most_lines)
     }
 
     fn census(&self) -> Census {
@@ -111,13 +118,15 @@ impl ElasticBins {
         sums.map(|sum| if taken == 0 { 0 } else { scaled(sum, count, taken) })
     }
 
-    /// Adds lines. Leaves the table as it is if the memory cannot be allocated.
+    /// Adds lines. A table that stayed as it is, because memory is short, would differ from others that have seen the
+    /// same items, and its rate would rise unnoticed. So the program aborts then.
     pub(super) fn grow_to(&mut self, lines: u64) {
         let (before, after) = (self.sides, Sides::of(lines));
-        let Some(len) = words(lines).and_then(|words| usize::try_from(words).ok()) else { return };
-        if lines <= before.lines() || !self.words.resize(len) {
+        let Some(len) = words(lines) else { return };
+        if lines <= before.lines() {
             return;
         }
+        self.words.resize(usize::try_from(len).unwrap_or(usize::MAX));
         let mut halves = [Vec::with_capacity(64), Vec::with_capacity(64)];
         for side in 0..2 {
             for line in before.splits[side].places()..after.splits[side].places() {
