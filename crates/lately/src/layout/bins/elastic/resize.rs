@@ -6,7 +6,7 @@ use super::split::{Sides, Split};
 use super::{BLOCK, ElasticBins, Format, Moment, cell_at, place_of, words};
 use crate::layout::Fit;
 use crate::layout::bins::kernel::Line;
-use crate::layout::bins::line::{Entry, Queue};
+use crate::layout::bins::line::Entry;
 use crate::layout::instructions::Portable;
 use crate::shape::LEAST_ELASTIC_LINES;
 
@@ -40,9 +40,9 @@ struct Census {
 impl ElasticBins {
     /// Grows or shrinks. `early_left`: the number of generations that may begin before the clock starts them.
     pub(super) fn resize_to_fit(&mut self, early_left: u32) -> Fit {
-        let Census { live, newest, is_crowded } = self.census();
+        let Census { live, newest, is_crowded } = self.census(0);
         let lines = self.lines();
-        let wanted = self.lines_for(live + live / SPARE_ROOM + 1);
+        let wanted = self.lines_with_spare_room(live);
         let wanted =
             if is_crowded { self.sides.lines_if_divided().clamp(wanted, self.most_lines) } else { wanted };
         let at_start = self.moment.epochs[0].sides.lines();
@@ -74,46 +74,50 @@ impl ElasticBins {
         lines.max(LEAST_ELASTIC_LINES).min(self.most_lines)
     }
 
-    /// The most lines that so many inserts may lead to.
+    fn lines_with_spare_room(&self, live: u64) -> u64 {
+        self.lines_for(live + live / SPARE_ROOM + 1)
+    }
+
+    /// The most lines that so many inserts may lead to; the present number if they certainly leave it as it is.
     pub(crate) fn most_lines_after(&self, inserts: u64) -> u64 {
+        // All of them may be written into lines that are looked at.
+        let Census { live, is_crowded, .. } = self.census(inserts.min(self.lines()));
+        if inserts < self.lines() && !is_crowded && self.lines_with_spare_room(live) <= self.lines() {
+            return self.lines();
+        }
         let filled = self.lines().saturating_add(self.lines_for(inserts));
         filled.saturating_mul(MOST_GROWTH).min(self.most_lines)
     }
 
-    fn census(&self) -> Census {
+    /// How full the lines are if every sample has so many items more.
+    fn census(&self, more: u64) -> Census {
         let format = &self.moment.format;
         let mut census = Census { live: 0, newest: 0, is_crowded: false };
         for (side, split) in self.sides.splits.iter().enumerate() {
             let undivided = split.divided()..split.first_of_divided();
             let count = undivided.end - undivided.start;
-            let [live, newest] = self.sampled(side, undivided, [Format::live, Format::newest]);
+            let [live, newest] = self.sampled(side, undivided, more);
             census.is_crowded |= live * 100 > count * u64::from(format.shape().entries) * CROWDED_PERCENT;
-            let divided = self.sampled(side, 0..split.divided(), [Format::live, Format::newest]);
-            let others =
-                self.sampled(side, split.first_of_divided()..split.places(), [Format::live, Format::newest]);
+            let divided = self.sampled(side, 0..split.divided(), more);
+            let others = self.sampled(side, split.first_of_divided()..split.places(), more);
             census.live += live + divided[0] + others[0];
             census.newest += newest + divided[1] + others[1];
         }
         census
     }
 
-    /// Sums over these lines, from a sample.
-    fn sampled(
-        &self,
-        side: usize,
-        lines: core::ops::Range<u64>,
-        of_queue: [fn(&Format, Queue) -> u32; 2],
-    ) -> [u64; 2] {
+    /// The numbers of fingerprints of the window and of the newest generation in these lines, from a sample with so many
+    /// more.
+    fn sampled(&self, side: usize, lines: core::ops::Range<u64>, more: u64) -> [u64; 2] {
         let count = lines.end - lines.start;
         let taken = count.min(SAMPLE);
-        let table = self.table();
-        let mut sums = [0; 2];
+        let (table, format) = (self.table(), &self.moment.format);
+        let mut sums = [more; 2];
         for i in 0..taken {
             let line = &table.lines[place_of(lines.start + scaled(i, count, taken), side)];
             let queue = self.moment.queue(Portable, line);
-            sums.iter_mut()
-                .zip(of_queue)
-                .for_each(|(sum, of)| *sum += u64::from(of(&self.moment.format, queue)));
+            sums[0] += u64::from(format.live(queue));
+            sums[1] += u64::from(format.newest(queue));
         }
         sums.map(|sum| if taken == 0 { 0 } else { scaled(sum, count, taken) })
     }
