@@ -56,9 +56,14 @@ fn layout_named(keyword: &CStr) -> Option<Layout> {
     keyword.to_str().ok()?.parse().ok()
 }
 
+/// Returns the most bytes that a key may take.
+pub(crate) fn max_bytes_per_key() -> u64 {
+    MAX_BYTES_PER_KEY.get()
+}
+
 /// Fails if a key may not take this many bytes.
 pub(crate) fn check_size(bytes: u64) -> Result<(), Failure> {
-    let most = MAX_BYTES_PER_KEY.get();
+    let most = max_bytes_per_key();
     if bytes <= most {
         return Ok(());
     }

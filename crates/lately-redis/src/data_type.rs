@@ -39,16 +39,16 @@ impl DataType for Value {
     }
 
     fn save(&self, saver: &mut Saver) {
-        saver.number(self.filter.snapshot_len());
-        in_pieces(&self.filter, |piece| saver.bytes(piece));
+        saver.number(self.filter().snapshot_len());
+        in_pieces(self.filter(), |piece| saver.bytes(piece));
     }
 
     /// Writes the filter's blueprint, then its memory in pieces that every server accepts. Pieces that are
     /// all zero are left out.
     fn rewrite(&self, aof: &mut AofWriter) {
-        aof.command(CREATE, &self.filter.blueprint());
+        aof.command(CREATE, &self.filter().blueprint());
         let mut bytes = Vec::with_capacity(PATCH_WORDS * 8);
-        for (number, words) in self.filter.words().chunks(PATCH_WORDS).enumerate() {
+        for (number, words) in self.filter().words().chunks(PATCH_WORDS).enumerate() {
             if words.iter().any(|&word| word != 0) {
                 bytes.clear();
                 words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
@@ -59,12 +59,12 @@ impl DataType for Value {
 
     /// Adds the filter's whole state to the digest, bit for bit.
     fn digest(&self, digest: &mut Digest) {
-        in_pieces(&self.filter, |piece| digest.add(piece));
+        in_pieces(self.filter(), |piece| digest.add(piece));
     }
 
     /// Returns `None` if the memory cannot be allocated.
     fn copy(&self) -> Option<Box<Self>> {
-        Self::new(|| self.filter.try_clone()).ok()
+        Self::new(|| self.filter().try_clone()).ok()
     }
 
     fn memory_usage(&self) -> usize {

@@ -37,6 +37,7 @@ pub(crate) const OPTIONS_HANDLE_IO_ERRORS: c_int = 1 << 0;
 pub(crate) const OPTION_NO_IMPLICIT_SIGNAL_MODIFIED: c_int = 1 << 1;
 pub(crate) const OPTIONS_HANDLE_REPL_ASYNC_LOAD: c_int = 1 << 2;
 
+pub(crate) const CTX_FLAGS_OOM: c_int = 1 << 10;
 pub(crate) const CTX_FLAGS_REPLICATED: c_int = 1 << 12;
 pub(crate) const CTX_FLAGS_LOADING: c_int = 1 << 13;
 
@@ -253,6 +254,7 @@ functions! {
         fn Alloc(bytes: usize) -> *mut c_void;
         fn TryAlloc(bytes: usize) -> *mut c_void;
         fn Calloc(count: usize, size: usize) -> *mut c_void;
+        fn Realloc(block: *mut c_void, bytes: usize) -> *mut c_void;
         fn Free(block: *mut c_void);
         fn MallocSize(block: *mut c_void) -> usize;
         // Strings and keys.

@@ -22,7 +22,8 @@ pub(crate) fn total_bytes() -> u64 {
 
 /// A filter, and the server memory that it takes.
 pub(crate) struct Value {
-    pub(crate) filter: Filter,
+    filter: Filter,
+    /// Exact after every change of the filter.
     allocated_bytes: usize,
     /// Computed at the first use; it never changes.
     plan: OnceCell<Plan>,
@@ -35,11 +36,31 @@ impl Value {
             build().map(|filter| Box::new(Self { filter, allocated_bytes: 0, plan: OnceCell::new() }))
         });
         built.map(|mut value| {
+            let bytes = usize::try_from(bytes).unwrap_or(0);
             value.allocated_bytes = bytes;
             FILTERS.fetch_add(1, Ordering::Relaxed);
             BYTES.fetch_add(bytes as u64, Ordering::Relaxed);
             value
         })
+    }
+
+    pub(crate) fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
+    /// Changes the filter, and measures the memory that an elastic one takes then. The others never take more or less.
+    pub(crate) fn change<T>(&mut self, change: impl FnOnce(&mut Filter) -> T) -> T {
+        if !self.is_elastic() {
+            return change(&mut self.filter);
+        }
+        let (result, grown) = allocator::measured(|| change(&mut self.filter));
+        if grown != 0 {
+            let before = self.allocated_bytes;
+            self.allocated_bytes = before.saturating_add_signed(grown);
+            BYTES.fetch_add(self.allocated_bytes as u64, Ordering::Relaxed);
+            BYTES.fetch_sub(before as u64, Ordering::Relaxed);
+        }
+        result
     }
 
     /// Fails if a counter is above half of what a snapshot can hold: 2^52 generations, and 2^62 of everything
@@ -77,7 +98,12 @@ impl Value {
     }
 
     pub(crate) fn has_clock(&self) -> bool {
-        matches!(self.filter.window(), Window::Time { .. })
+        self.filter.window().span().is_some()
+    }
+
+    /// Returns true if the filter grows and shrinks.
+    pub(crate) fn is_elastic(&self) -> bool {
+        matches!(self.filter.window(), Window::Elastic { .. })
     }
 }
 

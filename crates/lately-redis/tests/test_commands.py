@@ -117,7 +117,7 @@ def test_info_has_all_fields_and_each_alone(client):
     fields = info(client, "f")
     assert list(fields) == [
         "window", "span_ms", "overload", "error_rate", "slack", "layout", "shape", "items_per_generation",
-        "guaranteed_window", "memory_bytes", "bits_per_item", "allocated_bytes", "inserts", "generation", "fills",
+        "guaranteed_window", "memory_bytes", "bits_per_item", "most_memory_bytes", "allocated_bytes", "inserts", "generation", "fills",
         "estimated_error_rate", "estimated_items", "latest_ms", "backward_steps", "overloaded_generations"]
     for name in ("window", "inserts", "memory_bytes", "shape", "overload"):
         assert client.execute_command("APBF.INFO", "f", name.upper()) == fields[name]

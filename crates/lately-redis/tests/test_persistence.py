@@ -7,7 +7,7 @@ import redis
 
 from conftest import Server, eventually, info, items
 
-KEYS = ("count", "slices", "blocks", "rows", "bins", "time", "rate", "empty", "sparse")
+KEYS = ("count", "slices", "blocks", "rows", "bins", "time", "rate", "empty", "sparse", "elastic", "grown", "shrunk")
 
 
 def fill(client):
@@ -27,6 +27,15 @@ def fill(client):
     client.execute_command("APBF.RESERVE", "rate", 0.01, 100, "SPAN", 1_000, "OVERLOAD", "RATE")
     for first in range(0, 500, 50):
         client.execute_command("APBF.MADD", "rate", *items(first, 50))
+    client.execute_command("APBF.RESERVE", "elastic", 0.001, 0, "SPAN", 600_000)
+    # In an append-only file it has several pieces, more than at first.
+    client.execute_command("APBF.RESERVE", "grown", 0.001, 0, "SPAN", 600_000)
+    for first in range(0, 400_000, 20_000):
+        client.execute_command("APBF.MADD", "grown", *items(first, 20_000))
+    client.execute_command("APBF.RESERVE", "shrunk", 0.001, 0, "SPAN", 1_000)
+    client.execute_command("APBF.APPLY", "shrunk", 5_000, "EVERY", *items(0, 50_000))
+    client.execute_command("APBF.APPLY", "shrunk", 6_000, "EVERY", *items(50_000, 50))
+    client.execute_command("APBF.APPLY", "shrunk", 6_500, "EVERY", *items(50_050, 50))
     client.execute_command("APBF.RESERVE", "empty", 0.01, 100)
     # In an append-only file it has several pieces, most of them all zero.
     client.execute_command("APBF.RESERVE", "sparse", 0.001, 1_000_000)

@@ -54,7 +54,14 @@ fn describe(value: &Value) -> Vec<(&'static str, Reply)> {
         ..
     } = value.as_of_now().estimate(SAMPLE_BYTES);
     let mut fields = plan::describe(value.plan());
+    let filter = value.filter();
+    for (name, reply) in &mut fields {
+        if *name == "memory_bytes" {
+            *reply = Reply::count(filter.memory_bytes());
+        }
+    }
     fields.extend([
+        ("most_memory_bytes", Reply::count(filter.most_memory_bytes_after(u64::MAX))),
         ("allocated_bytes", Reply::count(value.allocated_bytes() as u64)),
         ("inserts", Reply::count(inserts)),
         ("generation", Reply::count(generation)),

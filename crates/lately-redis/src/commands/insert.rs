@@ -61,7 +61,7 @@ impl<'a> InsertArguments<'a> {
                     set_once("ERROR", &mut read.options.given.false_positive_rate, rate)?;
                 }
                 b"WINDOW" => {
-                    let window = arguments.integer("WINDOW", 1..=MAX_WINDOW)?;
+                    let window = arguments.integer("WINDOW", 0..=MAX_WINDOW)?;
                     set_once("WINDOW", &mut read.options.given.window, window)?;
                 }
                 b"NX" => read.refresh = Refresh::First,

@@ -12,6 +12,7 @@ mod keys;
 mod options;
 mod plan;
 mod reserve;
+mod room;
 mod snapshot;
 
 use crate::server::{Module, NotRegistered};

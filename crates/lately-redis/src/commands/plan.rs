@@ -1,7 +1,5 @@
 //! `APBF.PLAN`: the plan of the filter that `APBF.RESERVE` would create.
 
-use lately::Window;
-
 use super::options::{Options, PLANNING_TIME, RATE_WINDOW_AND_OPTIONS, overload_word};
 use crate::arguments::Arguments;
 use crate::server::{Call, Command, Description, Failure, Reply};
@@ -25,12 +23,9 @@ impl Command for Plan {
 
 /// Describes the promise and the shape, in the terms that the commands use.
 pub(super) fn describe(plan: &lately::Plan) -> Vec<(&'static str, Reply)> {
-    let (span_ms, overload) = match plan.window {
-        Window::Time { span, overload, .. } => {
-            (Reply::count(span.as_millis() as u64), Reply::Text(overload_word(overload).into()))
-        }
-        _ => (Reply::Null, Reply::Null),
-    };
+    let span_ms = plan.window.span().map_or(Reply::Null, |span| Reply::count(span.as_millis() as u64));
+    let overload =
+        plan.window.overload().map_or(Reply::Null, |overload| Reply::Text(overload_word(overload).into()));
     vec![
         ("window", Reply::count(plan.window.items())),
         ("span_ms", span_ms),

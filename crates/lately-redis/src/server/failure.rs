@@ -11,6 +11,8 @@ pub(crate) enum Failure {
     Arity,
     /// The key holds something else.
     WrongType,
+    /// The server has reached `maxmemory`. Names what needs memory, and the remedy.
+    OutOfMemory(&'static str),
     /// Names the argument, the limit and the remedy.
     Refused(String),
 }
@@ -28,6 +30,7 @@ impl fmt::Display for Failure {
             Self::WrongType => {
                 f.write_str("WRONGTYPE Operation against a key holding the wrong kind of value")
             }
+            Self::OutOfMemory(message) => write!(f, "OOM {message}"),
             Self::Refused(message) => write!(f, "ERR {message}"),
         }
     }
