@@ -28,6 +28,7 @@ use crate::layout::instructions::Instructions;
 use crate::layout::kernel::AnyKernel;
 use crate::plan::{Dimensions, Plan};
 use crate::ring::Ring;
+use crate::shape::Shape;
 use crate::window::Window;
 
 pub use any::AnyFilter;
@@ -165,6 +166,30 @@ impl Filter {
         contents.words_mut().copy_from_slice(self.memory.contents().words());
         contents.ring_was_set(&copy.ring);
         Ok(copy)
+    }
+
+    /// Returns the filter's shape.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        self.dimensions.shape
+    }
+
+    /// Returns g: the number of inserts between two shifts, or the share of a generation of a time window.
+    #[must_use]
+    pub fn items_per_generation(&self) -> u64 {
+        self.dimensions.items_per_generation
+    }
+
+    /// Returns the predicted false positive rate at the worst moment: that of [`plan`](Self::plan), in less time.
+    #[must_use]
+    pub fn worst_false_positive_rate(&self) -> f64 {
+        self.dimensions.worst_rate()
+    }
+
+    /// Returns the predicted slack at its peak: that of [`plan`](Self::plan), in less time.
+    #[must_use]
+    pub fn peak_slack(&self) -> f64 {
+        self.dimensions.npws()
     }
 
     /// Returns the requested window.
