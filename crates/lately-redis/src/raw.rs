@@ -30,6 +30,7 @@ pub(crate) const APIVER_1: c_int = 1;
 
 pub(crate) const READ: c_int = 1 << 0;
 pub(crate) const WRITE: c_int = 1 << 1;
+pub(crate) const OPEN_KEY_NOTOUCH: c_int = 1 << 16;
 pub(crate) const KEYTYPE_EMPTY: c_int = 0;
 pub(crate) const NOTIFY_MODULE: c_int = 1 << 13;
 

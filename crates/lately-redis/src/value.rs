@@ -1,12 +1,12 @@
 //! The value of a key: a filter.
 
-use std::cell::OnceCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use lately::{AsOf, Counters, Filter, Plan, Window};
+use lately::{AsOf, Counters, Filter, Window};
 
 use crate::allocator;
 use crate::server::{self, Failure};
+use crate::traffic::Traffic;
 
 /// Number of filters on this server, and the memory that they take.
 static FILTERS: AtomicU64 = AtomicU64::new(0);
@@ -25,15 +25,14 @@ pub(crate) struct Value {
     filter: Filter,
     /// Exact after every change of the filter.
     allocated_bytes: usize,
-    /// Computed at the first use; it never changes.
-    plan: OnceCell<Plan>,
+    pub(crate) traffic: Traffic,
 }
 
 impl Value {
     /// Builds a filter, and measures the memory that it takes.
     pub(crate) fn new<E>(build: impl FnOnce() -> Result<Filter, E>) -> Result<Box<Self>, E> {
         let (built, bytes) = allocator::measured(|| {
-            build().map(|filter| Box::new(Self { filter, allocated_bytes: 0, plan: OnceCell::new() }))
+            build().map(|filter| Box::new(Self { filter, allocated_bytes: 0, traffic: Traffic::default() }))
         });
         built.map(|mut value| {
             let bytes = usize::try_from(bytes).unwrap_or(0);
@@ -91,10 +90,6 @@ impl Value {
     /// shifting is a write, and replicas get their writes from the primary.
     pub(crate) fn as_of_now(&self) -> AsOf<'_> {
         self.filter.as_of(server::now_ms())
-    }
-
-    pub(crate) fn plan(&self) -> &Plan {
-        self.plan.get_or_init(|| self.filter.plan())
     }
 
     pub(crate) fn has_clock(&self) -> bool {

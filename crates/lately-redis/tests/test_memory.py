@@ -115,6 +115,17 @@ def test_filters_are_evicted_like_other_keys(servers):
     assert client.info("stats")["evicted_keys"] > 0
 
 
+def test_asking_about_a_filter_does_not_protect_it_from_eviction(client):
+    client.execute_command("APBF.ADD", "f", "a")
+    eventually(lambda: client.object("idletime", "f") >= 2)
+    client.execute_command("APBF.INFO", "f")
+    client.execute_command("APBF.INFO", "f", "inserts")
+    client.execute_command("APBF.CARD", "f")
+    assert client.object("idletime", "f") >= 2
+    client.execute_command("APBF.EXISTS", "f", "a")
+    assert client.object("idletime", "f") < 2
+
+
 def test_a_window_of_a_hundred_million_is_created_without_touching_its_memory(server):
     client = server.client
     client.execute_command("APBF.RESERVE", "f", 0.001, 100_000_000)

@@ -21,7 +21,7 @@ impl Command for Snapshot {
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (key, []) = call.key_and::<0>()?;
-        let key = call.open_to_read::<Value>(key);
+        let key = call.open_to_look::<Value>(key);
         let value = key.value()?.ok_or_else(no_such_key)?;
         Ok(Reply::Bytes(value.filter().to_bytes()))
     }

@@ -18,6 +18,12 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// Returns the message without the word that says which kind of error it is.
+    pub(crate) fn message(&self) -> String {
+        let text = self.to_string();
+        text.split_once(' ').map_or_else(String::new, |(_, message)| message.into())
+    }
+
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self::Refused(message.into())
     }
