@@ -5,9 +5,9 @@
 //!
 //! ```text
 //! commands                        one file per family of commands
+//! data_type  info_section         how a key is saved, loaded and rewritten; the section of INFO
 //! configs                         the default promise, and the largest size of a key
 //! planning                        where a promise becomes a plan
-//! data_type  info_section         how a key is saved, loaded and rewritten; the section of INFO
 //! replication                     what replicas and the append-only file receive
 //! arguments  value                a command's arguments; what a key holds
 //! traffic                         what commands did, counted

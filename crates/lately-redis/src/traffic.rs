@@ -8,13 +8,13 @@ use lately::Counters;
 
 /// The counts of all keys, including deleted ones.
 pub(crate) static TOTALS: Totals = Totals {
-    lookups: Total::NONE,
-    misses: Total::NONE,
-    new_items: Total::NONE,
-    repeats: Total::NONE,
-    inserts: Total::NONE,
-    overloaded_generations: Total::NONE,
-    backward_steps: Total::NONE,
+    lookups: Total::zero(),
+    misses: Total::zero(),
+    new_items: Total::zero(),
+    repeats: Total::zero(),
+    inserts: Total::zero(),
+    overloaded_generations: Total::zero(),
+    backward_steps: Total::zero(),
 };
 
 pub(crate) struct Totals {
@@ -30,7 +30,9 @@ pub(crate) struct Totals {
 pub(crate) struct Total(AtomicU64);
 
 impl Total {
-    const NONE: Self = Self(AtomicU64::new(0));
+    const fn zero() -> Self {
+        Self(AtomicU64::new(0))
+    }
 
     pub(crate) fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)

@@ -172,11 +172,14 @@ def test_internal_commands_check_their_arguments_for_every_client(client, option
 def test_a_snapshot_above_max_bytes_per_key_is_refused(server):
     client = server.client
     client.execute_command("APBF.RESERVE", "f", 0.01, 100_000)
-    snapshot = client.execute_command("APBF.SNAPSHOT", "f")
+    snapshot, dump = client.execute_command("APBF.SNAPSHOT", "f"), client.dump("f")
     client.config_set("apbf.max-bytes-per-key", 100_000)
     try:
         assert "apbf.max-bytes-per-key is 100000" in refused(client, "APBF.LOAD", "g", snapshot)
         assert "apbf.max-bytes-per-key is 100000" in refused(client, "APBF.ADD", "g", "a")
+        assert "Bad data format" in refused(client, "RESTORE", "g", 0, dump)
+        assert "the filter of the key 'g' cannot be loaded: the filter takes" in server.log()
+        assert "apbf.max-bytes-per-key is 100000: ask for a smaller" in server.log()
         assert client.exists("g") == 0
         assert client.execute_command("APBF.ADD", "f", "a") == 1, "an existing filter still works"
     finally:
