@@ -119,6 +119,11 @@ impl Ageing {
         self.inserts >= self.full_at
     }
 
+    /// The number of inserts before which [`on_full`](Self::on_full) is not called.
+    pub(crate) fn inserts_before_full(&self) -> u64 {
+        self.full_at.saturating_sub(self.inserts)
+    }
+
     #[cfg(feature = "std")]
     pub(crate) fn is_overfull(&self) -> bool {
         self.inserts > self.full_at

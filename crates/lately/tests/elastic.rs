@@ -409,3 +409,27 @@ fn what_cannot_be_elastic_is_refused_with_a_remedy() {
     let bytes = elastic(1_000).to_bytes();
     assert!(matches!(SharedFilter::from_bytes(&bytes), Err(SnapshotError::SharedElastic)));
 }
+
+/// A caller that must not run out of memory can ask for it before the inserts.
+#[test]
+fn the_memory_that_inserts_may_need_is_known_before_them() {
+    for seed in 1..=6 {
+        let mut random = Random(seed);
+        let (mut filter, mut next_item, mut certain) = (elastic(60_000), 0, 0);
+        for step in 0..400 {
+            filter.advance_to(START_MS + step * 500);
+            let items = if random.below(10) == 0 { 1 + random.below(40_000) } else { 1 + random.below(50) };
+            let (before, most) = (filter.memory_bytes(), filter.most_memory_bytes_after(items));
+            certain += u32::from(most == before);
+            filter.extend(next_item..next_item + items);
+            next_item += items;
+            let after = filter.memory_bytes();
+            assert!(after <= most.max(before), "seed {seed}, step {step}: {after} bytes, not {most}");
+        }
+        assert!(certain > 100, "seed {seed}: only {certain} steps certainly needed no memory");
+    }
+    let fixed = builder(60_000).capacity(1_000).build().unwrap();
+    assert_eq!(fixed.most_memory_bytes_after(u64::MAX), fixed.memory_bytes());
+    let limited = builder(60_000).max_memory(100_000).build().unwrap();
+    assert!(limited.most_memory_bytes_after(u64::MAX) <= 100_000);
+}
