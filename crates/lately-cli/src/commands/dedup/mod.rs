@@ -26,12 +26,12 @@ Examples:
   Drop log lines that repeat one of the last million lines:
     lately dedup --window 1M access.log > once.log
   At most one alert per host and check in ten minutes, across restarts:
-    tail -F alerts.tsv | lately dedup --within 10m --capacity 1M --field 2,3 --delimiter '\\t' \\
+    tail -F alerts.tsv | lately dedup --within 10m --field 2,3 --delimiter '\\t' \\
       --refresh first --state alerts.lately
   Drop webhook redeliveries, by the event's own time:
-    lately dedup --json event.id --within 24h --capacity 5M --time-field event.created hooks.jsonl
+    lately dedup --json event.id --within 24h --time-field event.created hooks.jsonl
   At most one line per client and hour of a web server's log, by the times in it:
-    lately dedup --field 1 --within 1h --capacity 1M --time-field 4,5 --refresh first access.log
+    lately dedup --field 1 --within 1h --time-field 4,5 --refresh first access.log
   CSV, by two columns: the repeats, with a summary:
     lately dedup --csv --column user,ts --window 1e6 --emit duplicates --stats clicks.csv
   NUL-separated file names:
@@ -130,9 +130,8 @@ impl Dedup {
         for notice in notices::of_run(&sieve, rules, self.records.missing, state_clock.as_ref()) {
             tell(&notice);
         }
-        let overloaded = sieve.filter.counters().overloaded_generations - overloaded_before;
-        if let (1.., Some(capacity)) = (overloaded, promise.capacity) {
-            tell(&notices::overload(overloaded, capacity));
+        if let Some(notice) = notices::overload(&sieve.filter, overloaded_before) {
+            tell(&notice);
         }
         let summarised = self.summarise(&sieve, started.elapsed());
         let (failed, stopped) = match end {

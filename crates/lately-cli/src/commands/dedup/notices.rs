@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use lately::{Filter, Window};
 
+use crate::commands::human::human_bytes;
 use crate::dates::{DAY_MS, about, date, exactly, now_ms};
 use crate::deciding::{Clock, Counts, EventRules, OnLate, Sieve, Troubles};
 use crate::keys::{Missing, OnMissing};
@@ -63,11 +64,22 @@ impl<'a> StateClock<'a> {
     }
 }
 
-pub(super) fn overload(generations: u64, capacity: u64) -> String {
-    format!(
-        "lately: overloaded generations: {generations}, because more records came than --capacity {capacity} has room for; \
-         more new records than promised may have been mistaken for repeats; use a higher --capacity"
-    )
+/// Says how many generations were overloaded; `None` if none was.
+pub(super) fn overload(filter: &Filter, overloaded_before: u64) -> Option<String> {
+    let generations = filter.counters().overloaded_generations - overloaded_before;
+    let (cause, flag) = match filter.window() {
+        Window::Elastic { .. } => {
+            let most = filter.plan().memory_bytes;
+            (format!("--max-memory {most} ({})", human_bytes(most)), "--max-memory")
+        }
+        window => (format!("--capacity {}", window.items()), "--capacity"),
+    };
+    (generations > 0).then(|| {
+        format!(
+            "lately: overloaded generations: {generations}, because more records came than {cause} has room for; more new \
+             records than promised may have been mistaken for repeats; use a higher {flag}"
+        )
+    })
 }
 
 /// Returns what is to be told about times at the end of a run.
@@ -79,7 +91,7 @@ pub(super) fn of_run(
 ) -> Vec<String> {
     let Sieve { counts, troubles, filter, .. } = sieve;
     let mut notices = Vec::new();
-    if let (Some(rules), Window::Time { span, .. }) = (rules, filter.window()) {
+    if let (Some(rules), Some(span)) = (rules, filter.window().span()) {
         // A filter knows no more of a time than its generation.
         let generation = span / filter.plan().shape.window_generations;
         let generation_ms = u64::try_from(generation.as_millis()).unwrap_or(u64::MAX);

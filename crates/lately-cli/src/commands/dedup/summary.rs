@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lately::Counters;
+use lately::{Counters, Filter, Window};
 use serde::Serialize;
 
 use crate::commands::human::{Listing, human_bytes};
@@ -36,7 +36,24 @@ pub(super) struct Summary {
     estimated_false_positive_rate: f64,
     memory_bytes: u64,
     #[serde(flatten)]
+    elastic: Option<Elastic>,
+    #[serde(flatten)]
     time: Option<TimeTroubles>,
+}
+
+/// How the memory of a filter without a capacity followed the traffic.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Elastic {
+    /// The most memory that it can grow to.
+    max_memory_bytes: u64,
+}
+
+impl Elastic {
+    /// `None` if the memory is fixed.
+    fn of(filter: &Filter) -> Option<Self> {
+        let plan = filter.plan();
+        matches!(plan.window, Window::Elastic { .. }).then(|| Self { max_memory_bytes: plan.memory_bytes })
+    }
 }
 
 /// Events that a time window's promise does not cover.
@@ -90,7 +107,8 @@ impl Summary {
             guaranteed_span_ms: filter.guaranteed_span().map(|span| span.as_millis() as u64),
             predicted_false_positive_rate: plan.false_positive_rate,
             estimated_false_positive_rate: statistics.estimated_false_positive_rate,
-            memory_bytes: plan.memory_bytes,
+            memory_bytes: filter.memory_bytes(),
+            elastic: Elastic::of(filter),
             time: TimeTroubles::of(sieve),
         }
     }
@@ -116,6 +134,11 @@ impl Summary {
         );
         listing.line("", format!("{:.3e} estimated now", self.estimated_false_positive_rate));
         listing.line("memory", format!("{} bytes ({})", self.memory_bytes, human_bytes(self.memory_bytes)));
+        if let Some(elastic) = self.elastic {
+            let Elastic { max_memory_bytes } = elastic;
+            listing
+                .line("", format!("grows to at most {max_memory_bytes} ({})", human_bytes(max_memory_bytes)));
+        }
         if let Some(time) = self.time {
             listing.line("overloaded", format!("{} generations", time.overloaded_generations));
             listing.line("backward steps", time.backward_steps);
