@@ -191,7 +191,7 @@ impl Sieve {
             }
             UnkeyedKind::RepeatedHeader => self.headers += 1,
             UnkeyedKind::Missing(reason) => {
-                self.troubles.note_unread(reason);
+                self.troubles.note_unread(self.counts.records + self.headers + 1, reason);
                 self.decide_missing(record, note);
             }
         }

@@ -9,6 +9,10 @@ use super::splitter::{Splitter, append_ends};
 use crate::csv::BYTE_ORDER_MARK;
 use crate::failure::Failure;
 use crate::keys::{Keys, Missing, OnMissing};
+use crate::shown::shown;
+
+/// How many bytes of a header a message shows.
+const SHOWN_HEADER: usize = 300;
 
 pub(crate) struct RecordFinder {
     splitter: Splitter,
@@ -143,8 +147,8 @@ impl RecordFinder {
             Some(first) if first == text => Ok(UnkeyedKind::RepeatedHeader),
             Some(first) => Err(Failure::other(format!(
                 "{file}: its header is {}, but the first file's is {}; process files with other columns in a separate run",
-                String::from_utf8_lossy(text),
-                String::from_utf8_lossy(first),
+                shown(text, SHOWN_HEADER),
+                shown(first, SHOWN_HEADER),
             ))),
         }
     }

@@ -100,12 +100,7 @@ pub(super) fn of_run(
         notices.extend(refused(counts, troubles, on_missing));
         notices.extend(unread(counts, troubles, on_missing));
     }
-    if counts.records > 0 && counts.missing == counts.records && notices.is_empty() {
-        notices.push(
-            "lately: no record had a key (or a time); check --field, --column, --json and --time-field"
-                .into(),
-        );
-    }
+    notices.extend(lacking(counts, troubles, on_missing, rules.is_some()));
     notices
 }
 
@@ -168,14 +163,28 @@ fn unread(counts: &Counts, troubles: &Troubles, on_missing: OnMissing) -> Vec<St
              {done}: the first is {example}; to say which one is right, use --time-unit or --time-format"
         ));
     }
-    let lacking = troubles.unread(Missing::Value).map_or(0, |(count, _)| count);
-    // If all records lack it, the flags are wrong, and another message says so.
-    if lacking > 0 && lacking < records {
-        notices.push(format!(
-            "lately: {lacking} of {records} records lack a value of their key or time, and {done}"
-        ));
-    }
     notices
+}
+
+/// Says how many records lack a value.
+fn lacking(counts: &Counts, troubles: &Troubles, on_missing: OnMissing, have_times: bool) -> Option<String> {
+    let (lacking, _) = troubles.unread(Missing::Value)?;
+    let or_time = if have_times { " or time" } else { "" };
+    if lacking == counts.records {
+        return Some(
+            "lately: no record had a key (or a time); check --field, --column, --json and --time-field"
+                .into(),
+        );
+    }
+    let done = match on_missing {
+        OnMissing::Pass => "passed without a check",
+        OnMissing::Drop | OnMissing::Fail => "were left out",
+    };
+    Some(format!(
+        "lately: {lacking} of {} records lack a value of their key{or_time}, and {done}: the first is record {} of the run",
+        counts.records,
+        troubles.first_lacking.unwrap_or(0),
+    ))
 }
 
 /// What happened to records without a time.

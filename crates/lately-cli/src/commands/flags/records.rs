@@ -112,6 +112,11 @@ fn column_name(text: &str) -> Result<String, String> {
 }
 
 fn json_path(text: &str) -> Result<String, String> {
+    if let Some(rest) = text.strip_prefix(['$', '.', '/']) {
+        let names: Vec<&str> = rest.split(['.', '/']).filter(|name| !name.is_empty()).collect();
+        let path = if names.is_empty() { "user.id".into() } else { names.join(".") };
+        return Err(format!("a path begins with a name; write {path}"));
+    }
     if text.split('.').any(str::is_empty) {
         return Err("a path is names separated by dots; write for example user.id".into());
     }
