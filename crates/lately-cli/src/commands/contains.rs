@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::files::Files;
 use super::flags::RecordFlags;
 use super::stream;
 use crate::deciding::{Clock, Refresh, Sieve};
@@ -35,10 +36,13 @@ pub(crate) struct Contains {
 
 impl Contains {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let filter = load_state(&self.state)?;
         let inputs = Inputs::new(&[])?;
         let mut output = Output::open(Emit::Tagged, self.records.tag_delimiter())?;
-        inputs.check_output(output.file())?;
+        let mut files = Files::default();
+        files.read_inputs(&inputs)?;
+        files.read("--state", &self.state)?;
+        files.write_output(output.file())?;
+        let filter = load_state(&self.state)?;
         let finder = self.records.finder(None, filter.hash_function())?;
         let mut sieve = Sieve::new(filter, Refresh::Never, Clock::None, self.records.missing);
         match stream::run(inputs, finder, &mut sieve, &mut output, None)? {

@@ -1,14 +1,17 @@
-//! The first SIGINT or SIGTERM requests an orderly end; the second ends the process at once.
+//! The first SIGINT, SIGTERM or SIGHUP requests an orderly end; the second ends the process at once.
 
 use std::io;
 
-/// Calls `request_stop` with the number of the first signal, on another thread.
+/// Calls `request_stop` with the number of the first signal, on another thread. A signal that was ignored when the
+/// program was started stays ignored: `nohup` and shells that start a job in the background rely on it.
 #[cfg(unix)]
 pub(crate) fn listen(request_stop: impl Fn(i32) + Send + 'static) -> io::Result<()> {
-    use signal_hook::consts::{SIGINT, SIGTERM};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
 
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    let ignored = ignored();
+    let heard = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored & 1 << (signal - 1) == 0);
+    let mut signals = Signals::new(heard)?;
     std::thread::spawn(move || {
         let mut is_first = true;
         for signal in signals.forever() {
@@ -23,6 +26,15 @@ pub(crate) fn listen(request_stop: impl Fn(i32) + Send + 'static) -> io::Result<
         }
     });
     Ok(())
+}
+
+/// Returns the signals that are ignored, one bit each. Systems without `/proc` tell this only to unsafe code; there,
+/// none counts as ignored.
+#[cfg(unix)]
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
 #[cfg(not(unix))]

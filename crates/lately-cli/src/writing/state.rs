@@ -174,7 +174,18 @@ fn lock_beside(path: &Path) -> Result<File, Failure> {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     let lock_path = PathBuf::from(name);
-    let failed = |error: &io::Error| Failure::file(&lock_path, error);
+    let failed = |error: &io::Error| match error.kind() {
+        io::ErrorKind::NotFound => Failure::other(format!(
+            "{}: the state cannot be saved there, because the directory does not exist; create it, or name another --state \
+             file",
+            path.display()
+        )),
+        _ => Failure::other(format!(
+            "{}: the state cannot be locked against other processes: {}: {error}",
+            path.display(),
+            lock_path.display()
+        )),
+    };
     let lock = OpenOptions::new().write(true).create(true).truncate(false).open(&lock_path);
     let lock = lock.map_err(|error| failed(&error))?;
     match lock.try_lock() {

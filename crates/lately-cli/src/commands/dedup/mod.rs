@@ -5,12 +5,13 @@ mod stored;
 mod summary;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use lately::{Filter, PendingSave, Promise};
+use lately::{Filter, Promise};
 
+use super::files::Files;
 use super::flags::{PromiseFlags, RecordFlags, TimeFlags, units};
 use super::stream;
 use crate::deciding::{Clock, Refresh, Sieve};
@@ -70,7 +71,7 @@ struct OutputFlags {
     /// Print a summary to standard error
     #[arg(long)]
     stats: bool,
-    /// Write a summary as JSON to FILE
+    /// Write a summary as JSON to FILE; - is standard output
     #[arg(long, value_name = "FILE")]
     stats_json: Option<PathBuf>,
 }
@@ -78,7 +79,7 @@ struct OutputFlags {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "State")]
 struct StateFlags {
-    /// Continue from FILE if it exists; save to it at the end, on SIGINT and SIGTERM, and at checkpoints
+    /// Continue from FILE if it exists; save to it at the end, on SIGINT, SIGTERM and SIGHUP, and at checkpoints
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
     /// The time between checkpoints; 0 for none
@@ -88,15 +89,10 @@ struct StateFlags {
 
 impl Dedup {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        if let (Some(state), Some(summary)) = (&self.state.state, &self.output.stats_json)
-            && PendingSave::target_of(state) == PendingSave::target_of(summary)
-        {
-            return Err(Failure::Usage(format!(
-                "--state and --stats-json are the same file, {}; use two different files",
-                state.display()
-            )));
-        }
         let inputs = Inputs::new(&self.files)?;
+        let emit = if self.output.count { Emit::Nothing } else { self.output.emit };
+        let mut output = Output::open(emit, self.records.tag_delimiter())?;
+        self.check_files(&inputs, &output)?;
         let promise = Promise::from(&self.promise);
         let mut state = self.open_state()?;
         let filter = load_or_build(promise, state.as_ref())?;
@@ -111,9 +107,6 @@ impl Dedup {
         if let Some(notice) = state_clock.as_mut().and_then(|state| state.ahead_of_system(&clock)) {
             tell(&notice);
         }
-        let emit = if self.output.count { Emit::Nothing } else { self.output.emit };
-        let mut output = Output::open(emit, self.records.tag_delimiter())?;
-        inputs.check_output(output.file())?;
         let started = Instant::now();
         let finder = self.records.finder(self.time.times(), filter.hash_function())?;
         let mut sieve = Sieve::new(filter, self.refresh, clock, self.records.missing);
@@ -142,6 +135,18 @@ impl Dedup {
         first_of([failed, counted, saved, stopped, summarised])
     }
 
+    fn check_files(&self, inputs: &Inputs, output: &Output) -> Result<(), Failure> {
+        let mut files = Files::default();
+        files.read_inputs(inputs)?;
+        if let Some(path) = &self.state.state {
+            files.write("--state", path)?;
+        }
+        if let Some(path) = self.output.stats_json.as_deref().filter(|path| !is_standard_output(path)) {
+            files.write("--stats-json", path)?;
+        }
+        files.write_output(output.file())
+    }
+
     fn open_state(&self) -> Result<Option<StateFile>, Failure> {
         let interval = Some(self.state.checkpoint).filter(|interval| !interval.is_zero());
         self.state.state.as_ref().map(|path| StateFile::open(path, interval)).transpose()
@@ -159,10 +164,17 @@ impl Dedup {
         if let Some(path) = stats_json {
             let json = serde_json::to_string_pretty(&summary)
                 .map_err(|error| Failure::other(format!("{}: {error}", path.display())))?;
+            if is_standard_output(path) {
+                return print(&(json + "\n"));
+            }
             fs::write(path, json + "\n").map_err(|error| Failure::file(path, &error))?;
         }
         Ok(())
     }
+}
+
+fn is_standard_output(path: &Path) -> bool {
+    path.as_os_str() == "-"
 }
 
 /// Loads the stored filter, which must keep the promise, or builds a new one if none is stored.
