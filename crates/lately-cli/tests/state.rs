@@ -153,6 +153,7 @@ fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
     std::thread::sleep(Duration::from_millis(50));
     feed(&mut child, b"b\n");
     expect(&mut child, b"b\n");
+    let _held_open = stdin_of(&mut child);
     kill(&child, Signal::TERM);
     assert_eq!(child.wait().unwrap().code(), Some(143));
 }

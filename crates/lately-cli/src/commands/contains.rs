@@ -44,7 +44,8 @@ impl Contains {
         files.write_output(output.file())?;
         let filter = load_state(&self.state)?;
         let finder = self.records.finder(None, filter.hash_function())?;
-        let mut sieve = Sieve::new(filter, Refresh::Never, Clock::None, self.records.missing);
+        let mut sieve =
+            Sieve::new(filter, Refresh::Never, Clock::None, self.records.missing, self.records.oversize);
         match stream::run(inputs, finder, &mut sieve, &mut output, None)? {
             InputEnd::Complete => Ok(()),
             InputEnd::Failed(failure) => Err(failure),

@@ -12,7 +12,7 @@ use super::verdict::{Counts, Verdict};
 use crate::dates::now_ms;
 use crate::failure::Failure;
 use crate::keys::OnMissing;
-use crate::reading::{Batch, UnkeyedKind};
+use crate::reading::{Batch, OnOversize, UnkeyedKind};
 
 /// The number of answers taken from the filter at a time.
 const ANSWERS: usize = 1024;
@@ -22,6 +22,7 @@ pub(crate) struct Sieve {
     refresh: Refresh,
     time: Time,
     on_missing: OnMissing,
+    on_oversize: OnOversize,
     pub(crate) counts: Counts,
     pub(crate) troubles: Troubles,
     /// Headers so far, also repeated ones. They are not counted as records, but they are in the input.
@@ -36,14 +37,20 @@ enum Time {
 }
 
 impl Sieve {
-    pub(crate) fn new(filter: Filter, refresh: Refresh, clock: Clock, on_missing: OnMissing) -> Self {
+    pub(crate) fn new(
+        filter: Filter,
+        refresh: Refresh,
+        clock: Clock,
+        on_missing: OnMissing,
+        on_oversize: OnOversize,
+    ) -> Self {
         let time = match clock {
             Clock::Arrival => Time::Arrival,
             Clock::Events(rules) => Time::Events(EventClock::new(&filter, rules)),
             Clock::None => Time::None,
         };
         let (counts, troubles) = (Counts::default(), Troubles::default());
-        Self { filter, refresh, time, on_missing, counts, troubles, headers: 0 }
+        Self { filter, refresh, time, on_missing, on_oversize, counts, troubles, headers: 0 }
     }
 
     /// Decides on every record of the batch, and passes its number and the verdict to `note`. A header that
@@ -60,6 +67,7 @@ impl Sieve {
             Time::None => {}
         }
         self.troubles.add_examples(&batch.examples);
+        self.troubles.notices.extend_from_slice(&batch.notices);
         let (mut record, mut key) = (0, 0);
         for unkeyed in &batch.unkeyed {
             let keyed = unkeyed.record - record;
@@ -190,6 +198,16 @@ impl Sieve {
                 note(record, Verdict::Header);
             }
             UnkeyedKind::RepeatedHeader => self.headers += 1,
+            UnkeyedKind::Oversize => {
+                self.counts.records += 1;
+                self.counts.oversize += 1;
+                self.troubles.note_oversize(self.counts.records + self.headers);
+                if self.on_oversize == OnOversize::Pass {
+                    note(record, Verdict::Oversize);
+                }
+            }
+            UnkeyedKind::OversizeRest if self.on_oversize == OnOversize::Pass => note(record, Verdict::Rest),
+            UnkeyedKind::OversizeRest => {}
             UnkeyedKind::Missing(reason) => {
                 self.troubles.note_unread(self.counts.records + self.headers + 1, reason);
                 self.decide_missing(record, note);

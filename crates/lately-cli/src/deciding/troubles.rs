@@ -68,6 +68,10 @@ pub(crate) struct Troubles {
     unread: [u64; 3],
     /// The number of the first record that lacks a value.
     pub(crate) first_lacking: Option<u64>,
+    /// The number of the first record that was too long.
+    pub(crate) first_oversize: Option<u64>,
+    /// What the reading thread has found, to be told as it is.
+    pub(crate) notices: Vec<String>,
     /// About the first of them whose time was not read.
     examples: Vec<(Missing, String)>,
 }
@@ -85,6 +89,10 @@ impl Troubles {
 
     pub(super) fn note_late(&mut self, record: u64, late: Late) {
         self.first_late.get_or_insert((record, late));
+    }
+
+    pub(super) fn note_oversize(&mut self, record: u64) {
+        self.first_oversize.get_or_insert(record);
     }
 
     pub(super) fn note_jump(&mut self, record: u64, jump: Jump) {

@@ -62,6 +62,9 @@ impl Output {
 
     fn append_tagged(&mut self, batch: &Batch, record: usize, verdict: Verdict) {
         let mut record = &batch.bytes()[batch.range_of(record)];
+        if verdict == Verdict::Rest {
+            return self.buffer.extend_from_slice(record);
+        }
         if let (Verdict::Header, Some(header)) = (verdict, record.strip_prefix(BYTE_ORDER_MARK)) {
             // A byte order mark must stay at the very beginning.
             self.buffer.extend_from_slice(BYTE_ORDER_MARK);
@@ -115,6 +118,9 @@ fn tag(verdict: Verdict) -> &'static str {
         Verdict::Seen => "seen",
         Verdict::Missing => "missing",
         Verdict::Late => "late",
+        Verdict::Oversize => "oversize",
+        // It follows its beginning, which has a tag.
+        Verdict::Rest => "",
         // The name of the column of tags.
         Verdict::Header => "lately",
     }

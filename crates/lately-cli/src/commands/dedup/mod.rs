@@ -109,7 +109,8 @@ impl Dedup {
         }
         let started = Instant::now();
         let finder = self.records.finder(self.time.times(), filter.hash_function())?;
-        let mut sieve = Sieve::new(filter, self.refresh, clock, self.records.missing);
+        let RecordFlags { missing, oversize, .. } = self.records;
+        let mut sieve = Sieve::new(filter, self.refresh, clock, missing, oversize);
         // After a failure the filter contains records that were not written: it must not be saved.
         let end = stream::run(inputs, finder, &mut sieve, &mut output, state.as_mut())?;
 
@@ -120,7 +121,7 @@ impl Dedup {
             Some(state) if counted.is_ok() => state.save(&sieve.filter, output.durable()),
             _ => Ok(()),
         };
-        for notice in notices::of_run(&sieve, rules, self.records.missing, state_clock.as_ref()) {
+        for notice in notices::of_run(&sieve, rules, &self.records, state_clock.as_ref()) {
             tell(&notice);
         }
         if let Some(notice) = notices::overload(&sieve.filter, overloaded_before) {

@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use lately::{Filter, Window};
 
+use crate::commands::flags::RecordFlags;
 use crate::commands::human::human_bytes;
 use crate::dates::{DAY_MS, about, date, exactly, now_ms};
 use crate::deciding::{Clock, Counts, EventRules, OnLate, Sieve, Troubles};
 use crate::keys::{Missing, OnMissing};
+use crate::reading::OnOversize;
 
 /// Clocks of different machines may differ by this much.
 const CLOCKS_DIFFER_MS: u64 = 1_000;
@@ -86,9 +88,10 @@ pub(super) fn overload(filter: &Filter, overloaded_before: u64) -> Option<String
 pub(super) fn of_run(
     sieve: &Sieve,
     rules: Option<EventRules>,
-    on_missing: OnMissing,
+    flags: &RecordFlags,
     state: Option<&StateClock<'_>>,
 ) -> Vec<String> {
+    let on_missing = flags.missing;
     let Sieve { counts, troubles, filter, .. } = sieve;
     let mut notices = Vec::new();
     if let (Some(rules), Some(span)) = (rules, filter.window().span()) {
@@ -101,6 +104,8 @@ pub(super) fn of_run(
         notices.extend(unread(counts, troubles, on_missing));
     }
     notices.extend(lacking(counts, troubles, on_missing, rules.is_some()));
+    notices.extend(too_long(counts, troubles, flags));
+    notices.extend_from_slice(&troubles.notices);
     notices
 }
 
@@ -184,6 +189,19 @@ fn lacking(counts: &Counts, troubles: &Troubles, on_missing: OnMissing, have_tim
         "lately: {lacking} of {} records lack a value of their key{or_time}, and {done}: the first is record {} of the run",
         counts.records,
         troubles.first_lacking.unwrap_or(0),
+    ))
+}
+
+/// Says how many records were too long.
+fn too_long(counts: &Counts, troubles: &Troubles, flags: &RecordFlags) -> Option<String> {
+    let first = troubles.first_oversize?;
+    let done = match flags.oversize {
+        OnOversize::Pass => "passed without a check",
+        OnOversize::Drop | OnOversize::Fail => "were left out",
+    };
+    Some(format!(
+        "lately: {} of {} records are longer than --max-record, {} bytes, and {done}: the first is record {first} of the run",
+        counts.oversize, counts.records, flags.max_record
     ))
 }
 

@@ -14,9 +14,18 @@ const SAMPLE_BYTES: u64 = 8 << 20;
 
 /// Formats the output of `--count`. Only records with times can be late.
 pub(super) fn counts_text(counts: &Counts, have_times: bool) -> String {
-    let Counts { records, unique, duplicates, missing, late, .. } = counts;
+    let Counts { records, unique, duplicates, missing, late, oversize, .. } = counts;
     let late = if have_times { format!("late {late}\n") } else { String::new() };
-    format!("records {records}\nunique {unique}\nduplicates {duplicates}\nmissing {missing}\n{late}")
+    let oversize = if *oversize > 0 { format!("oversize {oversize}\n") } else { String::new() };
+    format!(
+        "records {records}\nunique {unique}\nduplicates {duplicates}\nmissing {missing}\n{late}{oversize}"
+    )
+}
+
+/// For serde, which passes a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The output of `--stats` and `--stats-json`.
@@ -26,6 +35,8 @@ pub(super) struct Summary {
     unique: u64,
     duplicates: u64,
     missing: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    oversize: u64,
     bytes: u64,
     seconds: f64,
     records_per_second: f64,
@@ -91,7 +102,7 @@ impl Summary {
     /// Reads a sample of a large filter's memory.
     pub(super) fn new(sieve: &Sieve, elapsed: Duration) -> Self {
         let filter = &sieve.filter;
-        let Counts { records, unique, duplicates, missing, bytes, .. } = sieve.counts;
+        let Counts { records, unique, duplicates, missing, oversize, bytes, .. } = sieve.counts;
         let (plan, now_ms) = (filter.plan(), filter.latest_ms().unwrap_or(0));
         let statistics = filter.as_of(now_ms).estimate(SAMPLE_BYTES);
         let seconds = elapsed.as_secs_f64();
@@ -100,6 +111,7 @@ impl Summary {
             unique,
             duplicates,
             missing,
+            oversize,
             bytes,
             seconds,
             records_per_second: if seconds > 0.0 { records as f64 / seconds } else { 0.0 },
@@ -119,6 +131,9 @@ impl Summary {
         listing.line("unique", self.unique);
         listing.line("duplicates", self.duplicates);
         listing.line("missing", self.missing);
+        if self.oversize > 0 {
+            listing.line("oversize", self.oversize);
+        }
         listing.line("bytes", format!("{} ({})", self.bytes, human_bytes(self.bytes)));
         listing.line("seconds", format!("{:.3}", self.seconds));
         listing.line("records/s", format!("{:.0}", self.records_per_second));

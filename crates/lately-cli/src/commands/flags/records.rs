@@ -3,10 +3,11 @@
 use clap::Args;
 use lately::HashFunction;
 
+use super::units;
 use crate::csv;
 use crate::failure::Failure;
 use crate::keys::{Columns, Delimiter, Fields, Format, JsonPaths, Keys, OnMissing, Times};
-use crate::reading::{RecordFinder, Splitter};
+use crate::reading::{Limit, OnOversize, RecordFinder, Splitter};
 
 /// How records are delimited, and how their keys are found.
 #[derive(Args, Clone, Debug)]
@@ -35,6 +36,12 @@ pub(crate) struct RecordFlags {
     /// What to do with a record without a key (or, with --time-field, without a time)
     #[arg(long, value_name = "WHAT", default_value = "pass")]
     pub(crate) missing: OnMissing,
+    /// The longest record; a longer one is not held in memory
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, value_parser = max_record, default_value = "1GiB")]
+    pub(crate) max_record: u64,
+    /// What to do with a longer record
+    #[arg(long, value_name = "WHAT", default_value = "fail")]
+    pub(crate) oversize: OnOversize,
 }
 
 impl RecordFlags {
@@ -55,7 +62,8 @@ impl RecordFlags {
     ) -> Result<RecordFinder, Failure> {
         let splitter = self.splitter();
         let keys = self.keys(time, splitter.terminator())?;
-        Ok(RecordFinder::new(splitter, keys, self.missing, hash_function))
+        let limit = Limit { max_record: self.max_record, on_oversize: self.oversize };
+        Ok(RecordFinder::new(splitter, keys, self.missing, hash_function, limit))
     }
 
     fn splitter(&self) -> Splitter {
@@ -96,6 +104,14 @@ impl RecordFlags {
         let time = time.map(|(names, times)| (names.len(), times));
         Ok(Keys::new(Some(format), key_slots, time, terminator))
     }
+}
+
+fn max_record(text: &str) -> Result<u64, String> {
+    let bytes = units::bytes(text)?;
+    if bytes == 0 {
+        return Err("no record would be short enough; write for example 16MiB".into());
+    }
+    Ok(bytes)
 }
 
 fn field_number(text: &str) -> Result<usize, String> {
