@@ -6,7 +6,8 @@ use clap::Args;
 
 use super::files::Files;
 use super::flags::RecordFlags;
-use super::stream;
+use super::reports::Reports;
+use super::stream::{self, Outputs};
 use crate::deciding::{Clock, Refresh, Sieve};
 use crate::failure::Failure;
 use crate::reading::{InputEnd, Inputs};
@@ -41,12 +42,13 @@ impl Contains {
         let mut files = Files::default();
         files.read_inputs(&inputs)?;
         files.read("--state", &self.state)?;
-        files.write_output(output.file())?;
+        files.write_output(output.main().file())?;
         let filter = load_state(&self.state)?;
         let finder = self.records.finder(None, filter.hash_function())?;
         let mut sieve =
             Sieve::new(filter, Refresh::Never, Clock::None, self.records.missing, self.records.oversize);
-        match stream::run(inputs, finder, &mut sieve, &mut output, None)? {
+        let outputs = Outputs { records: &mut output, state: None, reports: &mut Reports::new(None, None) };
+        match stream::run(inputs, finder, &mut sieve, outputs)? {
             InputEnd::Complete => Ok(()),
             InputEnd::Failed(failure) => Err(failure),
             InputEnd::Stopped(signal) => Err(Failure::Stopped(signal)),

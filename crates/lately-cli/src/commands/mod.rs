@@ -1,4 +1,4 @@
-//! The commands, one file or directory each; `files`, `flags`, `human` and `stream` serve several of them.
+//! The commands, one file or directory each; the others serve several of them.
 
 mod completions;
 mod contains;
@@ -10,7 +10,9 @@ mod inspect;
 mod man;
 mod metrics;
 mod plan;
+mod reports;
 mod stream;
+mod summary;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 

@@ -16,6 +16,22 @@ pub(crate) enum Verdict {
     Header,
 }
 
+/// The decision on a record of a batch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Decided {
+    pub(crate) record: usize,
+    pub(crate) verdict: Verdict,
+    /// The place of its key in the batch, if it was looked up.
+    pub(crate) key: usize,
+}
+
+impl Decided {
+    /// The record was not looked up.
+    pub(super) fn without_key(record: usize, verdict: Verdict) -> Self {
+        Self { record, verdict, key: usize::MAX }
+    }
+}
+
 /// Counts of records. `records` is the sum of `unique`, `duplicates`, `missing`, `late` and `oversize`;
 /// headers are not records.
 #[derive(Clone, Copy, Debug, Default)]

@@ -13,5 +13,5 @@ pub(crate) use batch::{BLOCK_BYTES, Batch, UnkeyedKind};
 pub(crate) use input::Inputs;
 pub(crate) use oversize::{Limit, OnOversize};
 pub(crate) use record_finder::RecordFinder;
-pub(crate) use source::{InputEnd, Source};
+pub(crate) use source::{InputEnd, Next, Source};
 pub(crate) use splitter::Splitter;

@@ -26,6 +26,8 @@ pub(super) enum Event {
     Failed(Failure),
     /// A signal requests the end.
     Stop(i32),
+    /// A signal requests statistics.
+    Report,
 }
 
 pub(super) struct Reader {

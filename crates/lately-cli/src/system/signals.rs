@@ -2,19 +2,37 @@
 
 use std::io;
 
-/// Calls `request_stop` with the number of the first signal, on another thread. A signal that was ignored when the
-/// program was started stays ignored: `nohup` and shells that start a job in the background rely on it.
+/// Signals that ask for statistics. Only some systems have a key for it (Control-T), which sends SIGINFO.
+#[cfg(all(
+    unix,
+    not(any(target_vendor = "apple", target_os = "freebsd", target_os = "openbsd", target_os = "netbsd"))
+))]
+const REPORT: &[i32] = &[signal_hook::consts::SIGUSR1];
+#[cfg(any(target_vendor = "apple", target_os = "freebsd", target_os = "openbsd", target_os = "netbsd"))]
+const REPORT: &[i32] = &[signal_hook::consts::SIGUSR1, signal_hook::consts::SIGINFO];
+
+/// Calls `request_stop` with the number of the first signal, on another thread, and `request_report` for each SIGUSR1 or
+/// SIGINFO. A signal that was ignored when the program was started stays ignored: `nohup` and shells that start a job
+/// in the background rely on it.
 #[cfg(unix)]
-pub(crate) fn listen(request_stop: impl Fn(i32) + Send + 'static) -> io::Result<()> {
+pub(crate) fn listen(
+    request_stop: impl Fn(i32) + Send + 'static,
+    request_report: impl Fn() + Send + 'static,
+) -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
 
     let ignored = ignored();
-    let heard = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored & 1 << (signal - 1) == 0);
+    let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().chain(REPORT.iter().copied());
+    let heard = wanted.filter(|signal| ignored & 1 << (signal - 1) == 0);
     let mut signals = Signals::new(heard)?;
     std::thread::spawn(move || {
         let mut is_first = true;
         for signal in signals.forever() {
+            if REPORT.contains(&signal) {
+                request_report();
+                continue;
+            }
             if is_first {
                 request_stop(signal);
             } else {
@@ -38,6 +56,6 @@ fn ignored() -> u64 {
 }
 
 #[cfg(not(unix))]
-pub(crate) fn listen(_: impl Fn(i32) + Send + 'static) -> io::Result<()> {
+pub(crate) fn listen(_: impl Fn(i32) + Send + 'static, _: impl Fn() + Send + 'static) -> io::Result<()> {
     Ok(())
 }

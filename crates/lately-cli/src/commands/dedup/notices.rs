@@ -84,6 +84,14 @@ pub(super) fn overload(filter: &Filter, overloaded_before: u64) -> Option<String
     })
 }
 
+/// Says how many repeats are not among those of the busiest keys.
+pub(super) fn untold_repeats(repeats: u64, top: u32) -> String {
+    format!(
+        "lately: {repeats} repeats are in no line, because their keys were not among the {top} that are repeated most; \
+         raise --top to tell about more"
+    )
+}
+
 /// Returns what is to be told about times at the end of a run.
 pub(super) fn of_run(
     sieve: &Sieve,

@@ -14,11 +14,11 @@ use super::units;
 #[command(next_help_heading = "Window", group = ArgGroup::new("kind").required(true).args(["window", "within"]))]
 pub(crate) struct PromiseFlags {
     /// Never forget the last N records (5000, 250k, 1M, 1e6)
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = units::count)]
+    #[arg(long, short, value_name = "N", allow_negative_numbers = true, value_parser = units::count)]
     window: Option<u64>,
     /// Never forget the records of the last SPAN (500ms, 30s, 10m, 24h, 7d); memory follows the traffic, up to
     /// --max-memory
-    #[arg(long, value_name = "SPAN", allow_hyphen_values = true, value_parser = units::span)]
+    #[arg(long, short = 't', value_name = "SPAN", allow_hyphen_values = true, value_parser = units::span)]
     within: Option<Duration>,
     /// Use fixed memory, for at most N different records in one SPAN, in whatever bursts they come; above
     /// that, more new records are mistaken for repeats

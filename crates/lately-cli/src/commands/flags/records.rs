@@ -8,6 +8,7 @@ use crate::csv;
 use crate::failure::Failure;
 use crate::keys::{Columns, Delimiter, Fields, Format, JsonPaths, Keys, OnMissing, Times};
 use crate::reading::{Limit, OnOversize, RecordFinder, Splitter};
+use crate::writing::LineFormat;
 
 /// How records are delimited, and how their keys are found.
 #[derive(Args, Clone, Debug)]
@@ -17,10 +18,10 @@ pub(crate) struct RecordFlags {
     #[arg(short = '0', long)]
     null: bool,
     /// Use these fields of the record (from 1) as the key
-    #[arg(long, value_name = "NUMBERS", allow_negative_numbers = true, value_delimiter = ',', value_parser = field_number)]
+    #[arg(long, short, value_name = "NUMBERS", allow_negative_numbers = true, value_delimiter = ',', value_parser = field_number)]
     field: Vec<usize>,
     /// The character between fields, or \t for a tab [default: any number of blanks; with --csv a comma]
-    #[arg(long, value_name = "CHAR", value_parser = delimiter)]
+    #[arg(long, short, value_name = "CHAR", value_parser = delimiter)]
     delimiter: Option<u8>,
     /// Records are CSV: quoted fields may contain delimiters and newlines, and the first record of a file
     /// names the columns
@@ -31,7 +32,7 @@ pub(crate) struct RecordFlags {
     column: Vec<String>,
     /// Records are JSON: use the values at these dotted paths (user.id) as the key; repeat the flag, or use
     /// commas
-    #[arg(long, value_name = "PATHS", value_delimiter = ',', value_parser = json_path, conflicts_with = "field")]
+    #[arg(long, short, value_name = "PATHS", value_delimiter = ',', value_parser = json_path, conflicts_with = "field")]
     json: Vec<String>,
     /// What to do with a record without a key (or, with --time-field, without a time)
     #[arg(long, value_name = "WHAT", default_value = "pass")]
@@ -51,6 +52,17 @@ impl RecordFlags {
             Some(byte) => byte,
             None if self.csv => b',',
             None => b'\t',
+        }
+    }
+
+    /// Returns how lines about records are written among them.
+    pub(crate) fn line_format(&self) -> LineFormat {
+        if self.csv {
+            LineFormat::Csv(self.tag_delimiter())
+        } else if self.json.is_empty() {
+            LineFormat::Text(if self.null { 0 } else { b'\n' })
+        } else {
+            LineFormat::Json
         }
     }
 
