@@ -36,9 +36,6 @@ pub(crate) fn config(error: lately::ConfigError) -> PyErr {
             "window and within were both given: give window (inserts), or within and capacity (a span of time)"
                 .into()
         }
-        lately::ConfigError::MissingCapacity => {
-            "within needs capacity: give the largest number of inserts that you expect in that time".into()
-        }
         lately::ConfigError::CapacityWithoutSpan { .. } => {
             "capacity was given without within: leave it out for a count window, or give within for a time window"
                 .into()
