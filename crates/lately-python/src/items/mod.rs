@@ -26,6 +26,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyByteArray, PyBytes, PyList, PyString, PyTuple};
 
+use crate::arrow::Exported;
 use column::{Column, column_refused};
 pub(crate) use item::{hash_of, item_bytes, with_bytes};
 
@@ -73,13 +74,15 @@ impl Items {
         let is_table = items.hasattr("columns")?;
         let items = if is_table { &without_index(items)? } else { items };
         let has_array = items.hasattr("__array__")? && !is_table;
-        if items.hasattr("__arrow_c_stream__")? || items.hasattr("__arrow_c_array__")? {
-            match arrow::read(items) {
-                Ok(columns) => return Ok(Self::of_column(Source::Columns(columns), function)),
-                Err(arrow::Failure::Refused(error)) => return Err(error),
+        if Exported::is_offered_by(items)? {
+            match Exported::from(items) {
+                Ok(exported) => {
+                    let columns = arrow::columns(items.py(), exported)?;
+                    return Ok(Self::of_column(Source::Columns(columns), function));
+                }
                 // A pandas series offers Arrow even if pyarrow is missing or cannot convert its values.
-                Err(arrow::Failure::NotExported(error)) if !has_array => return Err(error),
-                Err(arrow::Failure::NotExported(_)) => {}
+                Err(error) if !has_array => return Err(error),
+                Err(_) => {}
             }
         }
         if has_array {
@@ -115,23 +118,46 @@ impl Items {
         }
     }
 
-    /// Passes the hashes to `take` in order, one chunk at a time, with the position of the chunk's first
-    /// item.
-    pub(crate) fn for_each_chunk(&self, mut take: impl FnMut(usize, &[u64])) {
-        let columns = match &self.source {
-            Source::Columns(columns) => columns,
-            Source::Hashes(hashes) => return take(0, hashes),
-        };
-        let mut hashes = [0; CHUNK];
-        let mut before = 0;
-        for column in columns {
-            for first in (0..column.len()).step_by(CHUNK) {
-                let chunk = &mut hashes[..CHUNK.min(column.len() - first)];
-                column.hash(self.hash_function, first, chunk);
-                take(before + first, chunk);
+    /// Returns the hashes of the next items, with the position of the first one; `None` at the end.
+    pub(crate) fn next_hashes<'a>(&'a self, cursor: &'a mut Cursor) -> Option<(usize, &'a [u64])> {
+        let first = cursor.done;
+        match &self.source {
+            Source::Hashes(hashes) => {
+                let end = hashes.len().min(first + CHUNK);
+                cursor.done = end;
+                (first < end).then(|| (first, &hashes[first..end]))
             }
-            before += column.len();
+            Source::Columns(columns) => loop {
+                let column = columns.get(cursor.column)?;
+                let left = column.len() - cursor.in_column;
+                if left == 0 {
+                    cursor.column += 1;
+                    cursor.in_column = 0;
+                    continue;
+                }
+                let hashes = &mut cursor.hashes[..CHUNK.min(left)];
+                column.hash(self.hash_function, cursor.in_column, hashes);
+                cursor.in_column += hashes.len();
+                cursor.done += hashes.len();
+                return Some((first, hashes));
+            },
         }
+    }
+}
+
+/// How far a bulk call is.
+pub(crate) struct Cursor {
+    /// How many items were read.
+    pub(crate) done: usize,
+    /// The number of the column to read next, and how many of its items were read.
+    column: usize,
+    in_column: usize,
+    hashes: [u64; CHUNK],
+}
+
+impl Cursor {
+    pub(crate) fn start() -> Self {
+        Self { done: 0, column: 0, in_column: 0, hashes: [0; CHUNK] }
     }
 }
 

@@ -214,7 +214,8 @@ mod tests {
     #[test]
     fn a_plan_equals_the_plan_of_the_library() {
         let expected = Filter::builder()
-            .time_window(Duration::from_secs(60)).capacity(1000)
+            .time_window(Duration::from_secs(60))
+            .capacity(1000)
             .false_positive_rate(0.01)
             .plan()
             .unwrap();

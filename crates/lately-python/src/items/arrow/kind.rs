@@ -3,12 +3,12 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use super::array::ArraySlice;
-use super::c_interface::Schema;
 use super::texts::{Offsets, Views};
+use crate::arrow::{ArraySlice, Schema};
 use crate::errors;
 use crate::items::column::{Column, column_refused};
 use crate::items::keys::Keys;
+use crate::items::strided::Strided;
 
 /// Arrow types that can be items, by their memory layout.
 pub(super) enum Kind {
@@ -93,12 +93,12 @@ impl Kind {
     pub(super) fn column(&self, array: ArraySlice) -> PyResult<Box<dyn Column>> {
         Ok(match self {
             &Self::Integers { is_signed, width } => {
-                let integers = array.into_strided(width)?.into_integers(is_signed, false);
+                let integers = strided(array, width)?.into_integers(is_signed, false);
                 integers.ok_or_else(|| {
                     column_refused("integers of an unsupported width", "cast the column to int64")
                 })?
             }
-            &Self::Fixed { width } => array.into_strided(width)?.into_bytes(false),
+            &Self::Fixed { width } => strided(array, width)?.into_bytes(false),
             Self::Offsets32 => Box::new(Offsets::<i32>::new(array)?),
             Self::Offsets64 => Box::new(Offsets::<i64>::new(array)?),
             Self::Views | Self::Nulls => Box::new(Views::new(array)?),
@@ -135,6 +135,15 @@ impl Field {
         let kind = Kind::of(py, schema).map_err(in_column)?;
         Ok(Self { name, kind })
     }
+}
+
+/// The elements of an array of elements of a fixed width.
+fn strided(array: ArraySlice, width: usize) -> PyResult<Strided> {
+    let first = array.required_buffer(1)?.wrapping_add(array.offset * width);
+    let len = array.len;
+    // SAFETY: buffer 1 of an array of fixed-width elements holds the elements one after the other, and
+    // Arrow data never changes.
+    Ok(unsafe { Strided::new(first, width.cast_signed(), width, len, array) })
 }
 
 fn integer_width(format: &str) -> usize {

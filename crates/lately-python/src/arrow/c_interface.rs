@@ -9,33 +9,33 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
 
 #[repr(C)]
-pub(super) struct Schema {
+pub(crate) struct Schema {
     format: *const c_char,
     name: *const c_char,
     metadata: *const c_char,
     flags: i64,
     n_children: i64,
     children: *mut *mut Schema,
-    pub(super) dictionary: *mut Schema,
+    pub(crate) dictionary: *mut Schema,
     release: Option<unsafe extern "C" fn(*mut Schema)>,
     private_data: *mut c_void,
 }
 
 impl Schema {
     /// Returns the text that describes the type.
-    pub(super) fn format(&self) -> Option<Cow<'_, str>> {
+    pub(crate) fn format(&self) -> Option<Cow<'_, str>> {
         // SAFETY: by the interface, the format is such a text; it lives as long as the schema.
         unsafe { text(self.format) }
     }
 
     /// Returns the name of the column; empty if it has none.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         // SAFETY: by the interface, the name is such a text; it lives as long as the schema.
         unsafe { text(self.name) }.unwrap_or_default().into_owned()
     }
 
     /// Returns the fields of a structure, or the columns of a table.
-    pub(super) fn children(&self) -> &[&Self] {
+    pub(crate) fn children(&self) -> &[&Self] {
         let count = usize::try_from(self.n_children).unwrap_or(0);
         if count == 0 || self.children.is_null() {
             return &[];
@@ -45,7 +45,7 @@ impl Schema {
     }
 
     /// Returns the name of the column's extension type, or `None` if it has none.
-    pub(super) fn extension_name(&self) -> Option<&[u8]> {
+    pub(crate) fn extension_name(&self) -> Option<&[u8]> {
         let mut next = self.metadata.cast::<u8>();
         if next.is_null() {
             return None;

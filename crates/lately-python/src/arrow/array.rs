@@ -7,16 +7,15 @@ use pyo3::exceptions::PyValueError;
 use pyo3::{PyErr, PyResult};
 
 use super::c_interface::{Array, Owned};
-use crate::items::strided::Strided;
 
 /// Elements of an array, which is a chunk of a column or a child of such a chunk. Keeps the chunk alive.
-pub(super) struct ArraySlice {
+pub(crate) struct ArraySlice {
     /// Points into the chunk.
     array: *const Array,
     chunk: Arc<Owned<Array>>,
     /// The first element, counted from the start of the array's buffers.
-    pub(super) offset: usize,
-    pub(super) len: usize,
+    pub(crate) offset: usize,
+    pub(crate) len: usize,
 }
 
 // SAFETY: the pointer points into the chunk, which keeps its arrays in place; they are only read.
@@ -38,7 +37,7 @@ impl ArraySlice {
     }
 
     /// The same elements of a child, for example of a column of a table.
-    pub(super) fn child(&self, number: usize) -> PyResult<Self> {
+    pub(crate) fn child(&self, number: usize) -> PyResult<Self> {
         let child = self.array().child(number).ok_or_else(|| lacks("child", number))?;
         // The offset of an array counts for its children, too.
         let elements = self.offset..self.offset + self.len;
@@ -50,7 +49,7 @@ impl ArraySlice {
     }
 
     /// Returns the buffer with this number; null if the array has none.
-    pub(super) fn buffer(&self, number: usize) -> *const u8 {
+    pub(crate) fn buffer(&self, number: usize) -> *const u8 {
         let array = self.array();
         if number >= array.n_buffers as usize || array.buffers.is_null() {
             return std::ptr::null();
@@ -60,13 +59,13 @@ impl ArraySlice {
     }
 
     /// Returns the buffer with this number, or an error if the array has none.
-    pub(super) fn required_buffer(&self, number: usize) -> PyResult<*const u8> {
+    pub(crate) fn required_buffer(&self, number: usize) -> PyResult<*const u8> {
         let found = self.buffer(number);
         if found.is_null() { Err(lacks("buffer", number)) } else { Ok(found) }
     }
 
     /// Returns the position of the first null.
-    pub(super) fn first_null(&self) -> Option<usize> {
+    pub(crate) fn first_null(&self) -> Option<usize> {
         let validity = self.buffer(0);
         if self.array().null_count == 0 || validity.is_null() {
             return None;
@@ -77,15 +76,6 @@ impl ArraySlice {
             unsafe { validity.add(bit / 8).read() >> (bit % 8) & 1 == 0 }
         });
         null.map(|bit| bit - start)
-    }
-
-    /// The elements of an array of elements of a fixed width.
-    pub(super) fn into_strided(self, width: usize) -> PyResult<Strided> {
-        let first = self.required_buffer(1)?.wrapping_add(self.offset * width);
-        let len = self.len;
-        // SAFETY: buffer 1 of an array of fixed-width elements holds the elements one after the other, and
-        // Arrow data never changes.
-        Ok(unsafe { Strided::new(first, width.cast_signed(), width, len, self) })
     }
 }
 
