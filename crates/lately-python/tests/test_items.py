@@ -4,6 +4,7 @@ import array
 import enum
 import subprocess
 import sys
+from typing import Any
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -226,7 +227,7 @@ def test_pandas_series_that_arrow_cannot_convert() -> None:
         new(window=64, false_positive_rate=1e-6).add_many(pandas.Series(["a", 17, 1.5], dtype=object))
 
 
-def test_extension_types_are_read_as_their_storage() -> None:
+def test_extension_types_of_strings_and_bytes_are_read_as_their_storage() -> None:
     digests = [b"0123456789abcdef", bytes(16)]
     storage = pyarrow.array(digests, pyarrow.binary(16))
     same_filters(digests, pyarrow.ExtensionArray.from_storage(pyarrow.uuid(), storage))
@@ -299,14 +300,20 @@ class Masked(numpy.ma.MaskedArray):  # type: ignore[type-arg]
         (pyarrow.array([1], pyarrow.timestamp("ms")), TypeError, "not dates or times"),
         (pyarrow.array([1], pyarrow.date32()), TypeError, "not dates or times"),
         (pyarrow.array([[1]]), TypeError, "Arrow type"),
-        (pyarrow.array(["a"]).dictionary_encode(), TypeError, "categories.*dictionary_decode"),
+        (pyarrow.array([1.5]).dictionary_encode(), TypeError, "floats"),
+        (pyarrow.DictionaryArray.from_arrays([0], pyarrow.array([{"a": 1, "b": 2}])), TypeError, "categories that are structures"),
+        (pandas.Series(pandas.period_range("2020", periods=3)), TypeError, "extension type `pandas.period`.*cast the column to strings"),
+        (pandas.period_range("2020", periods=3), TypeError, "item 0: .*Period"),
+        (pandas.Series(pandas.interval_range(0, 3)), TypeError, "extension type `pandas.interval`"),
+        (polars.DataFrame({"o": polars.Series(["ab"], dtype=polars.Object)}), TypeError, 'column "o": .*Python objects'),
+        (pyarrow.array(["a", None]).dictionary_encode(), ValueError, "item 1 is null"),
+        (pyarrow.DictionaryArray.from_arrays([0, 1], ["a", None]), ValueError, "item 1 is null"),
         (pyarrow.array(["a", None, "b"]), ValueError, NULL.format(1)),
         (pyarrow.array([1, 2, 3, None])[2:], ValueError, NULL.format(1)),
         (pyarrow.chunked_array([["a", "b"], ["c", None]]), ValueError, NULL.format(3)),
         (pyarrow.nulls(2), ValueError, NULL.format(0)),
         (polars.Series([1, None]), ValueError, NULL.format(1)),
         (polars.Series(["a" * 50, None]), ValueError, NULL.format(1)),
-        (polars.Series(["a"], dtype=polars.Categorical), TypeError, "categories"),
         (pandas.Series(["a", None], dtype="str"), ValueError, NULL.format(1)),
         (pandas.Series([1.5]), TypeError, "not floats"),
         (pandas.Series(pandas.to_datetime(["2026-01-01"])), TypeError, "not dates or times"),
@@ -398,3 +405,56 @@ def test_without_numpy(tmp_path: Path) -> None:
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert run.stdout == "done\n"
+
+
+def test_objects_of_polars_are_read_as_objects() -> None:
+    """Polars exports their addresses."""
+    seen = new(window=1000, false_positive_rate=1e-9)
+    assert seen.check_and_add_many(polars.Series(["ab", 17, "ab"], dtype=polars.Object)).tolist() == [False, False, True]
+    assert "ab" in seen and 17 in seen
+    check_refused(polars.Series(["ab", 1.5], dtype=polars.Object), TypeError, "item 1: .*not float")
+
+
+CATEGORIES = {
+    "pandas": pandas.Series(["a", "b", "", "a"], dtype="category"),
+    "pandas slice": pandas.Series(["x", "a", "b", "", "a", "y"], dtype="category")[1:5],
+    "pandas Arrow": pandas.Series(pyarrow.array(["a", "b", "", "a"]).dictionary_encode().to_pandas()),
+    "Categorical": polars.Series(["a", "b", "", "a"], dtype=polars.Categorical),
+    "Enum": polars.Series(["a", "b", "", "a"], dtype=polars.Enum(["", "b", "a", "never"])),
+    "sliced Categorical": polars.Series([*map(str, range(500)), "a", "b", "", "a"], dtype=polars.Categorical)[500:],
+    "two chunks": polars.concat([polars.Series(["a"], dtype=polars.Categorical), polars.Series(["b", "", "a"], dtype=polars.Categorical)], rechunk=False),
+    "Arrow": pyarrow.array(["a", "b", "", "a"]).dictionary_encode(),
+    "Arrow int8": pyarrow.DictionaryArray.from_arrays(pyarrow.array([2, 0, 1, 2], "int8"), ["b", "", "a"]),
+    "Arrow uint16": pyarrow.DictionaryArray.from_arrays(pyarrow.array([2, 0, 1, 2], "uint16"), ["b", "", "a"]),
+    "Arrow int64": pyarrow.DictionaryArray.from_arrays(pyarrow.array([2, 0, 1, 2], "int64"), ["b", "", "a"]),
+    "Arrow slice": pyarrow.DictionaryArray.from_arrays(pyarrow.array([9, 3, 1, 2, 3], "uint32"), pyarrow.array(["no", *"b", "", "a", *"123456"])[:])[1:],
+    "unused null": pyarrow.DictionaryArray.from_arrays(pyarrow.array([2, 0, 1, 2]), ["b", "", "a", None]),
+    "views": pyarrow.DictionaryArray.from_arrays(pyarrow.array([2, 0, 1, 2]), pyarrow.array(["b", "", "a"], pyarrow.string_view())),
+    "bytes": pyarrow.array([b"a", b"b", b"", b"a"]).dictionary_encode(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("column", CATEGORIES.values(), ids=CATEGORIES.keys())
+def test_categories_are_their_values(column: Any) -> None:
+    seen = new(window=1000, false_positive_rate=1e-9)
+    assert seen.check_and_add_many(column).tolist() == [False, False, False, True]
+    expected = new(window=1000, false_positive_rate=1e-9)
+    expected.add_many(["a", "b", "", "a"])
+    assert seen == expected
+
+
+def test_categories_of_numbers_and_in_tables() -> None:
+    numbers = pyarrow.array([17, 300, 17]).dictionary_encode()
+    seen, expected = (new(window=1000, false_positive_rate=1e-9) for _ in range(2))
+    seen.add_many(numbers)
+    seen.add_many(pyarrow.table({"user": pyarrow.array(["u", "v", "u"]).dictionary_encode(), "n": numbers}))
+    seen.add_many(pandas.DataFrame({"user": pandas.Series(["u", "v"], dtype="category"), "n": [1, 2]}))
+    expected.add_many([17, 300, 17, ("u", 17), ("v", 300), ("u", 17), ("u", 1), ("v", 2)])
+    assert seen == expected
+
+
+def test_a_broken_dictionary_is_refused() -> None:
+    broken = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, 7, 0]), ["a", "b"], safe=False)
+    check_refused(broken, ValueError, "element 1 of the Arrow dictionary array is value 7, but the dictionary has 2 values")
+    negative = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, -1], "int8"), ["a", "b"], safe=False)
+    check_refused(negative, ValueError, "element 1 of the Arrow dictionary array is value 255")

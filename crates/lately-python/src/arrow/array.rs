@@ -1,6 +1,5 @@
 //! A slice of an Arrow array: where its elements and its nulls are.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
@@ -9,6 +8,7 @@ use pyo3::{PyErr, PyResult};
 use super::c_interface::{Array, Owned};
 
 /// Elements of an array, which is a chunk of a column or a child of such a chunk. Keeps the chunk alive.
+#[derive(Clone)]
 pub(crate) struct ArraySlice {
     /// Points into the chunk.
     array: *const Array,
@@ -48,6 +48,14 @@ impl ArraySlice {
         Ok(Self { array: child, chunk: Arc::clone(&self.chunk), offset, len: self.len })
     }
 
+    /// All values of the dictionary whose numbers these elements are.
+    pub(crate) fn dictionary(&self) -> PyResult<Self> {
+        // SAFETY: by the interface, it is null or a live array, which the chunk owns.
+        let values = unsafe { self.array().dictionary.as_ref() }.ok_or_else(|| lacks("dictionary", 0))?;
+        let (offset, len) = (values.offset as usize, values.length as usize);
+        Ok(Self { array: values, chunk: Arc::clone(&self.chunk), offset, len })
+    }
+
     /// Returns the buffer with this number; null if the array has none.
     pub(crate) fn buffer(&self, number: usize) -> *const u8 {
         let array = self.array();
@@ -64,18 +72,23 @@ impl ArraySlice {
         if found.is_null() { Err(lacks("buffer", number)) } else { Ok(found) }
     }
 
+    fn has_no_nulls(&self) -> bool {
+        self.array().null_count == 0 || self.buffer(0).is_null()
+    }
+
+    /// Returns true if element i is null; false if there are not as many elements.
+    pub(crate) fn is_null(&self, i: usize) -> bool {
+        if i >= self.len || self.has_no_nulls() {
+            return false;
+        }
+        let bit = self.offset + i;
+        // SAFETY: the validity buffer has a bit for every element, including those before the offset.
+        unsafe { self.buffer(0).add(bit / 8).read() >> (bit % 8) & 1 == 0 }
+    }
+
     /// Returns the position of the first null.
     pub(crate) fn first_null(&self) -> Option<usize> {
-        let validity = self.buffer(0);
-        if self.array().null_count == 0 || validity.is_null() {
-            return None;
-        }
-        let Range { start, end } = self.offset..self.offset + self.len;
-        let null = (start..end).find(|bit| {
-            // SAFETY: the validity buffer has a bit for every element, including those before the offset.
-            unsafe { validity.add(bit / 8).read() >> (bit % 8) & 1 == 0 }
-        });
-        null.map(|bit| bit - start)
+        if self.has_no_nulls() { None } else { (0..self.len).find(|&i| self.is_null(i)) }
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct Schema {
     flags: i64,
     n_children: i64,
     children: *mut *mut Schema,
-    pub(crate) dictionary: *mut Schema,
+    dictionary: *mut Schema,
     release: Option<unsafe extern "C" fn(*mut Schema)>,
     private_data: *mut c_void,
 }
@@ -42,6 +42,12 @@ impl Schema {
         }
         // SAFETY: by the interface, these are `count` pointers to live schemas, which `self` owns.
         unsafe { std::slice::from_raw_parts(self.children.cast::<&Self>(), count) }
+    }
+
+    /// Returns the type of the values of a dictionary.
+    pub(crate) fn dictionary(&self) -> Option<&Self> {
+        // SAFETY: by the interface, it is null or a live schema, which `self` owns.
+        unsafe { self.dictionary.as_ref() }
     }
 
     /// Returns the name of the column's extension type, or `None` if it has none.
@@ -102,7 +108,7 @@ pub(super) struct Array {
     n_children: i64,
     pub(super) buffers: *const *const c_void,
     children: *mut *mut Array,
-    dictionary: *mut Array,
+    pub(super) dictionary: *mut Array,
     release: Option<unsafe extern "C" fn(*mut Array)>,
     private_data: *mut c_void,
 }

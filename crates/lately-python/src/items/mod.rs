@@ -73,11 +73,21 @@ impl Items {
         }
         let is_table = items.hasattr("columns")?;
         let items = if is_table { &without_index(items)? } else { items };
+        // A wrapper of narwhals.
+        let items = if items.hasattr("to_native")? { &items.call_method0("to_native")? } else { items };
         let has_array = items.hasattr("__array__")? && !is_table;
         if Exported::is_offered_by(items)? {
+            let producer =
+                if is_of_polars(items)? { arrow::Producer::Polars } else { arrow::Producer::Other };
+            if producer == arrow::Producer::Polars
+                && items.getattr("dtype").is_ok_and(|dtype| dtype.to_string() == "Object")
+            {
+                let objects = sequence::hashes(&items.call_method0("to_list")?, function)?;
+                return Ok(Self::of_column(Source::Hashes(objects), function));
+            }
             match Exported::from(items) {
                 Ok(exported) => {
-                    let columns = arrow::columns(items.py(), exported)?;
+                    let columns = arrow::columns(items.py(), exported, producer)?;
                     return Ok(Self::of_column(Source::Columns(columns), function));
                 }
                 // A pandas series offers Arrow even if pyarrow is missing or cannot convert its values.
@@ -159,6 +169,10 @@ impl Cursor {
     pub(crate) fn start() -> Self {
         Self { done: 0, column: 0, in_column: 0, hashes: [0; CHUNK] }
     }
+}
+
+fn is_of_polars(items: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(items.get_type().module()?.to_cow()?.starts_with("polars"))
 }
 
 /// Removes the index of a table of pandas, which would export it to Arrow as another column.

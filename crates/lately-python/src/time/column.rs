@@ -173,7 +173,7 @@ impl Stored {
 fn from_arrow(exported: &Exported) -> PyResult<Vec<u64>> {
     let schema = exported.schema();
     let format = schema.format().unwrap_or_default();
-    let stored = Stored::of(&format).filter(|_| schema.dictionary.is_null());
+    let stored = Stored::of(&format).filter(|_| schema.dictionary().is_none());
     let stored = stored.ok_or_else(|| refused(format_args!("the Arrow type `{format}`")))?;
     let mut all: Vec<u64> = errors::room_for_items(exported.chunks.iter().map(|chunk| chunk.len).sum())?;
     for chunk in &exported.chunks {

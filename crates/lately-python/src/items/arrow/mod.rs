@@ -3,8 +3,10 @@
 //! | file | owns |
 //! |---|---|
 //! | `kind.rs` | which Arrow types are items |
+//! | `categories.rs` | values of a dictionary |
 //! | `texts.rs` | strings and bytes of any length |
 
+mod categories;
 mod kind;
 mod texts;
 
@@ -14,9 +16,14 @@ use pyo3::prelude::*;
 use super::column::Column;
 use crate::arrow::Exported;
 use kind::Kind;
+pub(super) use kind::Producer;
 
-pub(super) fn columns(py: Python<'_>, exported: Exported) -> PyResult<Vec<Box<dyn Column>>> {
-    let kind = Kind::of(py, exported.schema())?;
+pub(super) fn columns(
+    py: Python<'_>,
+    exported: Exported,
+    producer: Producer,
+) -> PyResult<Vec<Box<dyn Column>>> {
+    let kind = Kind::of(py, exported.schema(), producer)?;
     let mut columns = Vec::with_capacity(exported.chunks.len());
     let mut before = 0;
     for array in exported.chunks {
