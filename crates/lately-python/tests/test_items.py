@@ -6,6 +6,7 @@ import subprocess
 import sys
 from typing import Any
 from collections.abc import Callable
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -458,3 +459,101 @@ def test_a_broken_dictionary_is_refused() -> None:
     check_refused(broken, ValueError, "element 1 of the Arrow dictionary array is value 7, but the dictionary has 2 values")
     negative = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, -1], "int8"), ["a", "b"], safe=False)
     check_refused(negative, ValueError, "element 1 of the Arrow dictionary array is value 255")
+
+
+def test_empty_columns_of_any_type_are_no_mistake() -> None:
+    seen = new(window=100, false_positive_rate=1e-3)
+    for empty in (
+        numpy.array([]),
+        numpy.array([], dtype="bool"),
+        numpy.array([], dtype="M8[s]"),
+        numpy.array([], dtype="U3"),
+        numpy.array([], dtype=object),
+        array.array("d"),
+        pandas.Series([], dtype=float),
+        pandas.Series([], dtype="datetime64[ns, UTC]"),
+        pandas.Series([]),
+        polars.Series([], dtype=polars.Float64),
+        polars.Series([], dtype=polars.Object),
+        pyarrow.array([], pyarrow.float64()),
+        pyarrow.chunked_array([], pyarrow.bool_()),
+        polars.DataFrame({"a": [], "b": []}),
+        pandas.DataFrame({"a": [1.5], "b": ["x"]})[:0],
+    ):
+        assert len(seen.check_and_add_many(empty)) == 0, repr(empty)
+        seen.add_many(empty)
+    assert seen.statistics().inserts == 0
+
+
+MISSING: dict[str, Any] = {
+    "list": ["a", None, "b", float("nan"), "a", pandas.NA, pandas.NaT],
+    "iterator": iter(["a", None, "b", None, "a", None, None]),
+    "object": numpy.array(["a", None, "b", float("nan"), "a", pandas.NA, None], dtype=object),
+    "pandas": pandas.Series(["a", None, "b", None, "a", None, None]),
+    "pandas object": pandas.Series(["a", None, "b", float("nan"), "a", None, None], dtype=object),
+    "polars": polars.Series(["a", None, "b", None, "a", None, None]),
+    "arrow": pyarrow.array(["a", None, "b", None, "a", None, None]),
+    "large": pyarrow.array(["a", None, "b", None, "a", None, None], pyarrow.large_string()),
+    "views": pyarrow.array(["a", None, "b", None, "a", None, None], pyarrow.string_view()),
+    "chunks": pyarrow.chunked_array([["a", None], [], ["b"], [None, "a", None, None]]),
+    "slice": pyarrow.array([None, "x", "a", None, "b", None, "a", None, None, "y"])[2:9],
+    "categories": pyarrow.array(["a", None, "b", None, "a", None, None]).dictionary_encode(),
+    "null category": pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, 1, 2, None, 0, 1, 1]), ["a", None, "b"]),
+    "Enum": polars.Series(["a", None, "b", None, "a", None, None], dtype=polars.Enum(["a", "b"])),
+}
+
+
+@pytest.mark.parametrize("items", MISSING.values(), ids=MISSING.keys())
+def test_missing_items_are_passed_or_dropped(items: Any) -> None:
+    items = items if hasattr(items, "__len__") else list(items)
+    expected = new(window=100, false_positive_rate=1e-9)
+    expected.add_many(["a", "b", "a"])
+    for nulls, missing in (("pass", False), ("drop", True)):
+        for word in ("check_and_add_many", "check_or_add_many"):
+            seen = new(window=100, false_positive_rate=1e-9)
+            answers = list(getattr(seen, word)(items, nulls=nulls))
+            assert answers == [False, missing, False, missing, True, missing, missing]
+        assert list(seen.contains_many(items, nulls=nulls)) == [True, missing, True, missing, True, missing, missing]
+        seen = new(window=100, false_positive_rate=1e-9)
+        seen.add_many(items, nulls=nulls)
+        assert seen == expected
+    for nulls in (None, "fail"):
+        with pytest.raises((TypeError, ValueError), match="null|NoneType"):
+            seen.add_many(items, nulls=nulls)
+
+
+def test_missing_values_of_keys() -> None:
+    columns = {"user": ["u", None, "u", "u", "v"], "n": [1, 1, None, 1, 1]}
+    rows = list(zip(*columns.values(), strict=True))
+    for table in (rows, pyarrow.table(columns), polars.DataFrame(columns), pandas.DataFrame(columns).astype({"n": "Int64"})):
+        seen = new(window=100, false_positive_rate=1e-9)
+        assert list(seen.check_and_add_many(table, nulls="pass")) == [False, False, False, True, False]
+        assert seen.statistics().inserts == 3
+
+
+def test_many_missing_items_and_times() -> None:
+    numbers = numpy.arange(10_000)
+    column = pyarrow.array(numbers, mask=numbers % 3 == 0)
+    seen, expected = (
+        Filter(within=timedelta(seconds=60), capacity=10_000, false_positive_rate=1e-6) for _ in range(2)
+    )
+    seen.add_many(column, now=numbers, nulls="drop")
+    expected.add_many(numbers[numbers % 3 != 0], now=numbers[numbers % 3 != 0])
+    # The times of missing items are not looked at.
+    assert seen == expected
+
+
+def test_impossible_words_for_nulls() -> None:
+    seen = new(window=100, false_positive_rate=1e-9)
+    for wrong in ("Pass", "skip", 3, True):
+        with pytest.raises(ValueError, match='nulls = .* is not possible: give "fail" or "pass" or "drop"'):
+            seen.add_many(["a"], nulls=wrong)
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=6), max_size=50), st.sampled_from("<>"))
+def test_texts_of_numpy(texts: list[str], order: str) -> None:
+    texts = [text.rstrip("\0") for text in texts]
+    longest = max(map(len, texts), default=0) + 1
+    same_filters(texts, numpy.array(texts, dtype=f"{order}U{longest}"))
+    wide = numpy.array([["x", text] for text in texts] or [["x", "x"]][:0], dtype=f"{order}U{longest}").reshape(-1, 2)
+    same_filters(texts, wide[:, 1])

@@ -72,7 +72,7 @@ impl ArraySlice {
         if found.is_null() { Err(lacks("buffer", number)) } else { Ok(found) }
     }
 
-    fn has_no_nulls(&self) -> bool {
+    pub(crate) fn has_no_nulls(&self) -> bool {
         self.array().null_count == 0 || self.buffer(0).is_null()
     }
 
@@ -86,9 +86,10 @@ impl ArraySlice {
         unsafe { self.buffer(0).add(bit / 8).read() >> (bit % 8) & 1 == 0 }
     }
 
-    /// Returns the position of the first null.
-    pub(crate) fn first_null(&self) -> Option<usize> {
-        if self.has_no_nulls() { None } else { (0..self.len).find(|&i| self.is_null(i)) }
+    /// Returns the positions of the nulls, in order.
+    pub(crate) fn nulls(&self) -> impl Iterator<Item = usize> + '_ {
+        let len = if self.has_no_nulls() { 0 } else { self.len };
+        (0..len).filter(|&i| self.is_null(i))
     }
 }
 

@@ -44,6 +44,10 @@ impl Schema {
         unsafe { std::slice::from_raw_parts(self.children.cast::<&Self>(), count) }
     }
 
+    pub(crate) fn is_table_without_columns(&self) -> bool {
+        self.format().as_deref() == Some("+s") && self.children().is_empty()
+    }
+
     /// Returns the type of the values of a dictionary.
     pub(crate) fn dictionary(&self) -> Option<&Self> {
         // SAFETY: by the interface, it is null or a live schema, which `self` owns.

@@ -10,7 +10,7 @@ use super::action::Action;
 use super::bulk::Bulk;
 use super::classes::{self, BaseFilter};
 use super::snapshot;
-use crate::items::{Cursor, Items};
+use crate::items::{Cursor, Nulls, Reader, Wanted};
 use crate::time::{Now, Times};
 use crate::{answers, errors, items, report};
 
@@ -35,14 +35,25 @@ impl BaseFilter {
         items: &Bound<'py, PyAny>,
         now: Option<&Bound<'py, PyAny>>,
         max_jump: Option<&Bound<'py, PyAny>>,
+        nulls: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = items.py();
-        let items = Items::read(items, self.hash_function)?;
+        let nulls = Nulls::read(nulls)?;
+        let items = Reader { wanted: Wanted::Hashes(self.hash_function), nulls }.read(items)?;
         self.core.clock.check_given(now, max_jump)?;
         let times = Times::read(now, max_jump, items.len())?;
-        let bulk =
-            Bulk { action, items: &items, times: &times, clock: &self.core.clock, cursor: Cursor::start() };
+        let bulk = Bulk {
+            action,
+            items: &items,
+            hash_function: self.hash_function,
+            times: &times,
+            clock: &self.core.clock,
+            cursor: Cursor::start(),
+        };
         let perform = |seen: &mut [bool]| {
+            if nulls.answer() && !seen.is_empty() {
+                items.missing.iter().for_each(|&position| seen[position] = true);
+            }
             py.detach(|| self.core.perform_many(bulk, seen, || Python::attach(|py| py.check_signals())))
         };
         if action.has_answers() {
@@ -146,14 +157,15 @@ impl BaseFilter {
     /// >>> seen.add_many(range(100))
     /// >>> 99 in seen, 100 in seen
     /// (True, False)
-    #[pyo3(signature = (items, now=None, *, max_jump=None))]
+    #[pyo3(signature = (items, now=None, *, max_jump=None, nulls=None))]
     fn add_many<'py>(
         &self,
         items: &Bound<'py, PyAny>,
         now: Option<&Bound<'py, PyAny>>,
         max_jump: Option<&Bound<'py, PyAny>>,
+        nulls: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.perform_many(Action::Add, items, now, max_jump)
+        self.perform_many(Action::Add, items, now, max_jump, nulls)
     }
 
     /// Calls contains for each item. `items` is as for add_many. For arrays and columns, the result is a
@@ -164,14 +176,15 @@ impl BaseFilter {
     /// >>> seen.add_many(["a", "b"])
     /// >>> seen.contains_many(["a", "c", "b"])
     /// [True, False, True]
-    #[pyo3(signature = (items, now=None, *, max_jump=None))]
+    #[pyo3(signature = (items, now=None, *, max_jump=None, nulls=None))]
     fn contains_many<'py>(
         &self,
         items: &Bound<'py, PyAny>,
         now: Option<&Bound<'py, PyAny>>,
         max_jump: Option<&Bound<'py, PyAny>>,
+        nulls: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.perform_many(Action::Contains, items, now, max_jump)
+        self.perform_many(Action::Contains, items, now, max_jump, nulls)
     }
 
     /// Calls check_and_add for each item, in order; a repeat within the call counts as seen. `items` is as
@@ -185,14 +198,15 @@ impl BaseFilter {
     /// >>> ids = numpy.array([17, 18, 17], dtype="uint64")
     /// >>> ids[~seen.check_and_add_many(ids)]
     /// array([17, 18], dtype=uint64)
-    #[pyo3(signature = (items, now=None, *, max_jump=None))]
+    #[pyo3(signature = (items, now=None, *, max_jump=None, nulls=None))]
     fn check_and_add_many<'py>(
         &self,
         items: &Bound<'py, PyAny>,
         now: Option<&Bound<'py, PyAny>>,
         max_jump: Option<&Bound<'py, PyAny>>,
+        nulls: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.perform_many(Action::CheckAndAdd, items, now, max_jump)
+        self.perform_many(Action::CheckAndAdd, items, now, max_jump, nulls)
     }
 
     /// Calls check_or_add for each item, in order. `items` is as for add_many, the result as for
@@ -202,14 +216,15 @@ impl BaseFilter {
     /// >>> seen = Filter(window=1000, false_positive_rate=1e-6)
     /// >>> seen.check_or_add_many(["a", "b", "a"])
     /// [False, False, True]
-    #[pyo3(signature = (items, now=None, *, max_jump=None))]
+    #[pyo3(signature = (items, now=None, *, max_jump=None, nulls=None))]
     fn check_or_add_many<'py>(
         &self,
         items: &Bound<'py, PyAny>,
         now: Option<&Bound<'py, PyAny>>,
         max_jump: Option<&Bound<'py, PyAny>>,
+        nulls: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.perform_many(Action::CheckOrAdd, items, now, max_jump)
+        self.perform_many(Action::CheckOrAdd, items, now, max_jump, nulls)
     }
 
     /// Returns how long ago the item was last added, as an AgeRange, to the precision of a generation.

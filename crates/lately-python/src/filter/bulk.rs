@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::action::Action;
 use crate::items::{Cursor, Items};
 use crate::time::{Clock, Now, Times};
-use lately::{AnyFilter, Overload};
+use lately::{AnyFilter, HashFunction, Overload};
 
 /// After this long a bulk call lets other threads use the filter, and looks for signals such as Ctrl-C.
 const TURN: Duration = Duration::from_millis(5);
@@ -14,6 +14,7 @@ const TURN: Duration = Duration::from_millis(5);
 pub(super) struct Bulk<'a> {
     pub(super) action: Action,
     pub(super) items: &'a Items,
+    pub(super) hash_function: HashFunction,
     pub(super) times: &'a Times,
     pub(super) clock: &'a Clock,
     pub(super) cursor: Cursor,
@@ -24,7 +25,7 @@ impl Bulk<'_> {
     /// long as all items, or empty if the action has no answers.
     pub(super) fn take_turn(&mut self, filter: &mut impl AnyFilter, seen: &mut [bool]) -> bool {
         let end = Instant::now() + TURN;
-        while let Some((first, hashes)) = self.items.next_hashes(&mut self.cursor) {
+        while let Some((first, hashes)) = self.items.next_hashes(self.hash_function, &mut self.cursor) {
             let seen = if seen.is_empty() { &mut [] } else { &mut seen[first..first + hashes.len()] };
             match self.times {
                 Times::ForAll(_) => self.action.perform_many(filter, hashes, seen),

@@ -177,7 +177,7 @@ fn from_arrow(exported: &Exported) -> PyResult<Vec<u64>> {
     let stored = stored.ok_or_else(|| refused(format_args!("the Arrow type `{format}`")))?;
     let mut all: Vec<u64> = errors::room_for_items(exported.chunks.iter().map(|chunk| chunk.len).sum())?;
     for chunk in &exported.chunks {
-        if let Some(position) = chunk.first_null() {
+        if let Some(position) = chunk.nulls().next() {
             return Err(PyValueError::new_err(no_time(all.len() + position)));
         }
         let numbers = numbers(chunk, &stored)?;

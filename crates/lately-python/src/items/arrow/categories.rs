@@ -44,14 +44,15 @@ impl Numbers {
         }
     }
 
-    /// Returns the position of the first element that is null, or whose value is one of these.
-    pub(super) fn first_null(&self, null_values: &[bool]) -> Option<usize> {
-        let of_value =
-            || (0..self.array.len).find(|&i| null_values.get(self.get(i)).copied().unwrap_or(false));
-        match (self.array.first_null(), null_values.contains(&true).then(of_value).flatten()) {
-            (Some(left), Some(right)) => Some(left.min(right)),
-            (left, right) => left.or(right),
-        }
+    /// Returns the positions of the elements that are null, or whose value is one of these.
+    pub(super) fn into_nulls(self, null_values: Vec<bool>) -> impl Iterator<Item = usize> {
+        let is_value_null = null_values.contains(&true);
+        let may_have_nulls = is_value_null || !self.array.has_no_nulls();
+        let len = if may_have_nulls { self.array.len } else { 0 };
+        let is_null = move |&i: &usize| {
+            self.array.is_null(i) || is_value_null && null_values.get(self.get(i)).copied().unwrap_or(false)
+        };
+        (0..len).filter(is_null)
     }
 }
 
@@ -117,6 +118,15 @@ impl Column for Categories {
             let number = self.numbers.get(first + i);
             if number < self.values.len() {
                 self.values.push_to(number, std::slice::from_mut(key));
+            }
+        }
+    }
+
+    fn for_each(&self, first: usize, count: usize, take: &mut dyn FnMut(&[u8])) {
+        assert!(first + count <= self.len());
+        for number in (first..first + count).map(|i| self.numbers.get(i)) {
+            if number < self.values.len() {
+                self.values.for_each(number, 1, take);
             }
         }
     }

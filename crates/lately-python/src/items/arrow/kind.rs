@@ -156,18 +156,22 @@ impl Kind {
         matches!(self, Self::Nulls) || array.is_null(i)
     }
 
-    /// Returns the first null. The array must not be empty.
-    pub(super) fn first_null(&self, array: &ArraySlice) -> PyResult<Option<Null>> {
-        let position = match self {
-            Self::Nulls => Some(0),
+    /// Returns the positions of nulls, without those of fields.
+    fn nulls<'a>(&self, array: &'a ArraySlice) -> PyResult<Box<dyn Iterator<Item = usize> + 'a>> {
+        Ok(match self {
+            Self::Nulls => Box::new(0..array.len),
             Self::Dictionary { width, values } => {
                 let of_values = array.dictionary()?;
-                let null_values = (0..of_values.len).map(|i| values.is_null(&of_values, i));
-                Numbers::new(array.clone(), *width)?.first_null(&null_values.collect::<Vec<_>>())
+                let null_values = (0..of_values.len).map(|i| values.is_null(&of_values, i)).collect();
+                Box::new(Numbers::new(array.clone(), *width)?.into_nulls(null_values))
             }
-            _ => array.first_null(),
-        };
-        let mut first = position.map(|position| Null { position, column: None });
+            _ => Box::new(array.nulls()),
+        })
+    }
+
+    /// Returns the first null.
+    pub(super) fn first_null(&self, array: &ArraySlice) -> PyResult<Option<Null>> {
+        let mut first = self.nulls(array)?.next().map(|position| Null { position, column: None });
         if let Self::Fields(fields) = self {
             for (i, field) in fields.iter().enumerate() {
                 if let Some(Null { position, .. }) = field.kind.first_null(&array.child(i)?)?
@@ -178,6 +182,17 @@ impl Kind {
             }
         }
         Ok(first)
+    }
+
+    /// Passes the positions of all nulls, in any order; some of them more than once.
+    pub(super) fn for_each_null(&self, array: &ArraySlice, take: &mut dyn FnMut(usize)) -> PyResult<()> {
+        self.nulls(array)?.for_each(&mut *take);
+        if let Self::Fields(fields) = self {
+            for (i, field) in fields.iter().enumerate() {
+                field.kind.for_each_null(&array.child(i)?, take)?;
+            }
+        }
+        Ok(())
     }
 }
 

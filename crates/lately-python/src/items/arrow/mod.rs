@@ -3,8 +3,8 @@
 //! | file | owns |
 //! |---|---|
 //! | `kind.rs` | which Arrow types are items |
-//! | `categories.rs` | values of a dictionary |
 //! | `texts.rs` | strings and bytes of any length |
+//! | `categories.rs` | values of a dictionary |
 
 mod categories;
 mod kind;
@@ -14,29 +14,42 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::column::Column;
+use super::nulls::{self, Nulls};
 use crate::arrow::Exported;
 use kind::Kind;
 pub(super) use kind::Producer;
 
+/// Returns the chunks of the column or table, and the positions of its nulls in order.
 pub(super) fn columns(
     py: Python<'_>,
     exported: Exported,
     producer: Producer,
-) -> PyResult<Vec<Box<dyn Column>>> {
-    let kind = Kind::of(py, exported.schema(), producer)?;
+    nulls: Nulls,
+) -> PyResult<(Vec<Box<dyn Column>>, Vec<usize>)> {
+    let kind = match Kind::of(py, exported.schema(), producer) {
+        // An empty batch is no mistake, of any type. A table without columns is.
+        Err(_) if exported.chunks.is_empty() && !exported.schema().is_table_without_columns() => {
+            return Ok((Vec::new(), Vec::new()));
+        }
+        kind => kind?,
+    };
     let mut columns = Vec::with_capacity(exported.chunks.len());
-    let mut before = 0;
+    let (mut before, mut missing) = (0, Vec::new());
     for array in exported.chunks {
-        if let Some(null) = kind.first_null(&array)? {
+        if nulls.are_skipped() {
+            kind.for_each_null(&array, &mut |position| missing.push(before + position))?;
+        } else if let Some(null) = kind.first_null(&array)? {
             let place = null.column.map(|name| format!(" in the column \"{name}\"")).unwrap_or_default();
             return Err(PyValueError::new_err(format!(
-                "item {} is null{place}: drop nulls first (drop_null, drop_nulls, dropna), or fill them with a value of \
-                 your choice",
-                before + null.position
+                "item {} is null{place}: {}",
+                before + null.position,
+                nulls::REMEDY
             )));
         }
         before += array.len;
         columns.push(kind.column(array)?);
     }
-    Ok(columns)
+    missing.sort_unstable();
+    missing.dedup();
+    Ok((columns, missing))
 }
