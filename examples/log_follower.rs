@@ -24,8 +24,11 @@ fn main() -> Result<()> {
 
     // A false positive swallows a new line: at most one in a million. If more different lines arrive than
     // expected, this rate rises, but still no line is printed twice.
-    let mut seen =
-        Filter::builder().time_window(span).capacity(DIFFERENT_LINES_PER_SPAN).false_positive_rate(1e-6).build()?;
+    let mut seen = Filter::builder()
+        .time_window(span)
+        .capacity(DIFFERENT_LINES_PER_SPAN)
+        .false_positive_rate(1e-6)
+        .build()?;
 
     // The filter lives only as long as this process, so the best clock is one that cannot be set.
     let clock = Instant::now();

@@ -118,7 +118,8 @@ fn event_times_in_batches_give_the_same_filter_as_record_by_record() {
     let output = String::from_utf8(answer(&line, timed_lines(&events).as_bytes())).unwrap();
 
     let mut filter = Filter::builder()
-        .time_window(std::time::Duration::from_secs(1)).capacity(5_000)
+        .time_window(std::time::Duration::from_secs(1))
+        .capacity(5_000)
         .false_positive_rate(1e-3)
         .build()
         .unwrap();
@@ -153,7 +154,8 @@ fn without_a_time_field_the_time_is_the_time_of_arrival() {
     // Records seen more than a span and its slack ago are new again. The filter is built as if saved long
     // ago.
     let mut filter = Filter::builder()
-        .time_window(std::time::Duration::from_secs(86_400)).capacity(1_000)
+        .time_window(std::time::Duration::from_secs(86_400))
+        .capacity(1_000)
         .false_positive_rate(1e-4)
         .build()
         .unwrap();

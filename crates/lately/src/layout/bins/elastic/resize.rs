@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::split::{Sides, Split};
-use super::{BLOCK, ElasticBins, Format, Moment, cell_at, place_of, words};
+use super::{BLOCK, ElasticBins, Format, History, Moment, cell_at, place_of, words};
 use crate::layout::Fit;
 use crate::layout::bins::kernel::Line;
 use crate::layout::bins::line::Entry;
@@ -15,9 +15,10 @@ use crate::shape::LEAST_ELASTIC_LINES;
 const SAMPLE: u64 = 32;
 /// A table grows to have room for one more part in so many.
 const SPARE_ROOM: u64 = 32;
-/// With a larger share of their places taken, in percent, lines that are not divided yet are divided: the items that
-/// come find only such lines too often.
-const CROWDED_PERCENT: u64 = 92;
+/// The spilled items of a generation may take one in so many cells of the spare. That hardly raises the rate, however
+/// often it happens in a window. With more, the table grows: most likely it is being divided, and the lines that are
+/// not divided yet are full.
+const CELLS_PER_SPILLED_CELL: u64 = 64;
 /// A table shrinks if it has room for 2.25 times the items it needs room for, and then to 1.25 times.
 const MOST_ROOM: (u64, u64) = (9, 4);
 const ROOM_LEFT: (u64, u64) = (5, 4);
@@ -33,31 +34,25 @@ struct Census {
     live: u64,
     /// The number of those in the newest generation.
     newest: u64,
-    /// Whether the lines of some kind are so full that they have to be divided.
-    is_crowded: bool,
 }
 
 impl ElasticBins {
     /// Grows or shrinks. `early_left`: the number of generations that may begin before the clock starts them.
     pub(super) fn resize_to_fit(&mut self, early_left: u32) -> Fit {
-        let Census { live, newest, is_crowded } = self.census(0);
+        let Census { live, newest } = self.census(0);
         let lines = self.lines();
         let wanted = self.lines_with_spare_room(live);
-        let wanted =
-            if is_crowded { self.sides.lines_if_divided().clamp(wanted, self.most_lines) } else { wanted };
         let at_start = self.moment.epochs[0].sides.lines();
-        let has_doubled = wanted > lines && wanted >= 2 * at_start && early_left > 0;
-        if has_doubled {
+        let has_doubled = wanted.max(lines) >= 2 * at_start && early_left > 0;
+        if wanted > lines {
             let factor = if early_left > FEW_EARLY { 2 } else { MOST_GROWTH };
-            self.grow_to((factor * lines).clamp(wanted, self.most_lines));
-        } else if wanted > lines {
-            self.grow_to(wanted);
+            self.grow_to(if has_doubled { (factor * lines).clamp(wanted, self.most_lines) } else { wanted });
         } else if wanted * MOST_ROOM.0 / MOST_ROOM.1 <= lines {
             self.shrink_to(wanted * ROOM_LEFT.0 / ROOM_LEFT.1);
         }
         let capacity = self.moment.format.shape().elastic_capacity(self.lines());
         let is_largest = self.lines() == self.most_lines;
-        let room = if is_largest && is_crowded { 0 } else { capacity.saturating_sub(live) };
+        let room = if is_largest && self.spills_too_often(0) { 0 } else { capacity.saturating_sub(live) };
         // At the limit, generations are kept small, so that the window never has to lose much at once.
         let share = capacity / GENERATIONS_AT_LIMIT;
         let next = (room / 2).max(capacity / 64).min(if is_largest { share } else { u64::MAX });
@@ -74,15 +69,32 @@ impl ElasticBins {
         lines.max(LEAST_ELASTIC_LINES).min(self.most_lines)
     }
 
+    /// Returns true if with `more` items too many found both their lines full since the table last grew, or since the
+    /// newest generation began.
+    fn spills_too_often(&self, more: u64) -> bool {
+        let probes = u64::from(self.moment.format.shape().spare_probes());
+        (self.history.spilled_lately() + more) * probes * CELLS_PER_SPILLED_CELL > self.lines()
+    }
+
+    /// Divides all lines of a side if one more spilled item would be too many. Returns false if the lines stay as they
+    /// are.
+    pub(super) fn makes_room(&mut self) -> bool {
+        let lines = self.lines();
+        if self.spills_too_often(1) {
+            self.grow_to(self.sides.lines_if_divided().min(self.most_lines));
+        }
+        self.lines() > lines
+    }
+
     fn lines_with_spare_room(&self, live: u64) -> u64 {
         self.lines_for(live + live / SPARE_ROOM + 1)
     }
 
-    /// The most lines that so many inserts may lead to; the present number if they certainly leave it as it is.
+    /// The most lines that a look after so many inserts may lead to; the present number if it certainly leaves them.
     pub(crate) fn most_lines_after(&self, inserts: u64) -> u64 {
         // All of them may be written into lines that are looked at.
-        let Census { live, is_crowded, .. } = self.census(inserts.min(self.lines()));
-        if inserts < self.lines() && !is_crowded && self.lines_with_spare_room(live) <= self.lines() {
+        let Census { live, .. } = self.census(inserts.min(self.lines()));
+        if inserts < self.lines() && self.lines_with_spare_room(live) <= self.lines() {
             return self.lines();
         }
         let filled = self.lines().saturating_add(self.lines_for(inserts));
@@ -91,17 +103,14 @@ impl ElasticBins {
 
     /// How full the lines are if every sample has so many items more.
     fn census(&self, more: u64) -> Census {
-        let format = &self.moment.format;
-        let mut census = Census { live: 0, newest: 0, is_crowded: false };
+        let mut census = Census { live: 0, newest: 0 };
         for (side, split) in self.sides.splits.iter().enumerate() {
-            let undivided = split.divided()..split.first_of_divided();
-            let count = undivided.end - undivided.start;
-            let [live, newest] = self.sampled(side, undivided, more);
-            census.is_crowded |= live * 100 > count * u64::from(format.shape().entries) * CROWDED_PERCENT;
-            let divided = self.sampled(side, 0..split.divided(), more);
-            let others = self.sampled(side, split.first_of_divided()..split.places(), more);
-            census.live += live + divided[0] + others[0];
-            census.newest += newest + divided[1] + others[1];
+            let (divided, power) = (split.divided(), split.first_of_divided());
+            for kind in [0..divided, divided..power, power..split.places()] {
+                let [live, newest] = self.sampled(side, kind, more);
+                census.live += live;
+                census.newest += newest;
+            }
         }
         census
     }
@@ -142,6 +151,7 @@ impl ElasticBins {
             self.set_cell(cell, self.cell(origin));
         }
         self.sides = after;
+        self.history.grew(lines);
     }
 
     /// Moves the fingerprints of a new line from the one it is divided from.
@@ -192,6 +202,7 @@ impl ElasticBins {
             && let Some(len) = words(self.lines())
         {
             self.words.resize(len as usize);
+            self.history.shrinks += 1;
         }
     }
 
@@ -228,6 +239,7 @@ impl ElasticBins {
         self.words.fill(0);
         self.sides = Sides::of(LEAST_ELASTIC_LINES);
         self.lines_at.fill(LEAST_ELASTIC_LINES);
+        self.history = History::new(LEAST_ELASTIC_LINES);
     }
 }
 
