@@ -429,7 +429,10 @@ fn the_memory_that_inserts_may_need_is_known_before_them() {
             assert!(after <= most.max(before / 2 * 3), "seed {seed}, step {step}: {after} bytes, not {most}");
             surprises += u32::from(after > most);
         }
-        assert!(certain > 250 && surprises < 10, "seed {seed}: {certain} steps with room, {surprises} surprises");
+        assert!(
+            certain > 250 && surprises < 10,
+            "seed {seed}: {certain} steps with room, {surprises} surprises"
+        );
     }
     let fixed = builder(60_000).capacity(1_000).build().unwrap();
     assert_eq!(fixed.most_memory_bytes_after(u64::MAX), fixed.memory_bytes());
