@@ -33,5 +33,5 @@ mod _native {
     #[pymodule_export]
     use crate::promise::plan;
     #[pymodule_export]
-    use crate::shards::{shard_of, shard_window};
+    use crate::shards::{grouped, shard_of, shard_window};
 }

@@ -11,7 +11,7 @@ False
 [True, True, False]
 """
 
-from lately._dedup import dedup
+from lately._dedup import adedup, dedup
 from lately._native import (
     BaseFilter,
     ConfigError,
@@ -37,6 +37,7 @@ __all__ = [
     "SharedFilter",
     "SnapshotError",
     "Statistics",
+    "adedup",
     "dedup",
     "item_bytes",
     "plan",
