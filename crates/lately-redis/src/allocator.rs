@@ -11,8 +11,8 @@ use crate::raw;
 
 /// The alignment that every allocator a server can be built with guarantees.
 const ALIGNMENT: usize = 16;
-/// Allocations of at least this size return null on failure. The server aborts if a smaller one fails, or a
-/// zeroed one of any size.
+/// Allocations of at least this size return null on failure. The server aborts if a smaller one fails, or if one of
+/// any size that is zeroed, or that grows.
 const LARGE: usize = 1 << 20;
 
 struct ServerAllocator;
@@ -28,11 +28,16 @@ thread_local! {
 }
 
 /// Runs `work`. Returns its result, and how many more bytes of the server's memory this thread holds
-/// afterwards; 0 if it holds fewer.
-pub(crate) fn measured<T>(work: impl FnOnce() -> T) -> (T, usize) {
+/// afterwards; negative if it holds fewer.
+pub(crate) fn measured<T>(work: impl FnOnce() -> T) -> (T, isize) {
     let before = HELD.get();
     let result = work();
-    (result, usize::try_from(HELD.get() - before).unwrap_or(0))
+    (result, HELD.get() - before)
+}
+
+/// Returns true if the server can allocate a block of this size at present. Touches no memory.
+pub(crate) fn can_allocate(bytes: usize) -> bool {
+    Vec::<u8>::new().try_reserve_exact(bytes.max(LARGE)).is_ok()
 }
 
 fn count(bytes: isize) {
@@ -68,6 +73,20 @@ unsafe fn allocate(size: usize, zeroed: bool) -> *mut u8 {
         count(unsafe { size_of_block(block) });
     }
     block
+}
+
+/// Changes the size of a block, and moves it if that is necessary. The server aborts on failure.
+///
+/// # Safety
+/// `block` comes from [`allocate`], is not freed, and is not used afterwards.
+unsafe fn reallocate(block: *mut u8, size: usize) -> *mut u8 {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let before = size_of_block(block);
+        let moved = raw::Realloc.get().map_or(ptr::null_mut(), |realloc| realloc(block.cast(), size).cast());
+        count(size_of_block(moved) - before);
+        moved
+    }
 }
 
 /// Frees a block.
@@ -131,6 +150,23 @@ unsafe impl GlobalAlloc for ServerAllocator {
                 allocate(layout.size(), true)
             } else {
                 allocate_aligned(layout, true)
+            }
+        }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        // SAFETY: the pointer was returned for this layout. The server's function moves the block's content if it has
+        // to; a block with an alignment of its own is moved here, because the server does not know where it begins.
+        unsafe {
+            if layout.align() <= ALIGNMENT {
+                reallocate(pointer, new_size)
+            } else {
+                let new = self.alloc(Layout::from_size_align_unchecked(new_size, layout.align()));
+                if !new.is_null() {
+                    ptr::copy_nonoverlapping(pointer, new, layout.size().min(new_size));
+                    self.dealloc(pointer, layout);
+                }
+                new
             }
         }
     }

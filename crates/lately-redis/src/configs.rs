@@ -6,31 +6,47 @@ use lately::{Layout, MAX_WINDOW, Promise};
 
 use crate::arguments;
 use crate::planning;
-use crate::server::{Configs, EnumConfig, Failure, IntegerConfig, Module, NotRegistered, RealConfig};
+use crate::server::{Configs, EnumConfig, Failure, IntegerConfig, Module, NotRegistered, TextConfig};
 
 static DEFAULT_WINDOW: IntegerConfig =
     IntegerConfig::new(c"default-window", 100_000, 1, MAX_WINDOW.cast_signed());
-static DEFAULT_ERROR_RATE: RealConfig = RealConfig::new(c"default-error-rate", c"0.001", 0.001, parse_rate);
-static DEFAULT_SLACK: RealConfig = RealConfig::new(c"default-slack", c"auto", AUTO, parse_slack);
+static DEFAULT_ERROR_RATE: TextConfig<f64> = TextConfig::new(c"default-error-rate", c"0.001", parse_rate);
+static DEFAULT_SLACK: TextConfig<Option<f64>> = TextConfig::new(c"default-slack", c"auto", parse_slack);
 static DEFAULT_LAYOUT: EnumConfig = EnumConfig::new(c"default-layout", LAYOUTS_AND_AUTO);
 const LAYOUTS_AND_AUTO: &[&CStr] = &[c"auto", c"slices", c"blocks", c"rows", c"bins"];
 /// The default is the server's default limit for one reply or one argument.
 static MAX_BYTES_PER_KEY: IntegerConfig =
     IntegerConfig::new(c"max-bytes-per-key", 512 << 20, 1024, i64::MAX).in_bytes();
 
-/// The value of the text `auto`: the planner decides.
-const AUTO: f64 = f64::INFINITY;
+static AUTO_CREATE: EnumConfig = EnumConfig::new(c"auto-create", &[c"yes", c"no", c"template"]);
 
 pub(crate) fn register(module: &Module) -> Result<(), NotRegistered> {
     module.integer_config::<Defaults>(&DEFAULT_WINDOW)?;
-    module.real_config::<Defaults>(&DEFAULT_ERROR_RATE)?;
-    module.real_config::<Defaults>(&DEFAULT_SLACK)?;
+    module.text_config::<Defaults, _>(&DEFAULT_ERROR_RATE)?;
+    module.text_config::<Defaults, _>(&DEFAULT_SLACK)?;
     module.enum_config::<Defaults>(&DEFAULT_LAYOUT)?;
     module.integer_config::<Defaults>(&MAX_BYTES_PER_KEY)?;
-    module.load_configs()
+    module.enum_config::<Defaults>(&AUTO_CREATE)
 }
 
-struct Defaults;
+/// Which missing keys are created by a command that does not say what to create.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AutoCreate {
+    All,
+    None,
+    /// Only those for which there is a template.
+    WithTemplate,
+}
+
+pub(crate) fn auto_create() -> AutoCreate {
+    match AUTO_CREATE.get().to_bytes() {
+        b"no" => AutoCreate::None,
+        b"template" => AutoCreate::WithTemplate,
+        _ => AutoCreate::All,
+    }
+}
+
+pub(crate) struct Defaults;
 
 impl Configs for Defaults {
     /// Fails if no plan exists for the new defaults.
@@ -43,10 +59,10 @@ impl Configs for Defaults {
 /// Returns the promise of filters that are created without options.
 pub(crate) fn default_promise() -> Promise {
     let mut promise = Promise::default();
-    promise.false_positive_rate = Some(DEFAULT_ERROR_RATE.get());
+    promise.false_positive_rate = DEFAULT_ERROR_RATE.get();
     promise.window = Some(DEFAULT_WINDOW.get());
     // `None` for `auto`: the planner's own target applies.
-    promise.max_slack = Some(DEFAULT_SLACK.get()).filter(|slack| slack.is_finite());
+    promise.max_slack = DEFAULT_SLACK.get().flatten();
     promise.layout = layout_named(DEFAULT_LAYOUT.get());
     promise
 }
@@ -56,9 +72,14 @@ fn layout_named(keyword: &CStr) -> Option<Layout> {
     keyword.to_str().ok()?.parse().ok()
 }
 
+/// Returns the most bytes that a key may take.
+pub(crate) fn max_bytes_per_key() -> u64 {
+    MAX_BYTES_PER_KEY.get()
+}
+
 /// Fails if a key may not take this many bytes.
 pub(crate) fn check_size(bytes: u64) -> Result<(), Failure> {
-    let most = MAX_BYTES_PER_KEY.get();
+    let most = max_bytes_per_key();
     if bytes <= most {
         return Ok(());
     }
@@ -76,13 +97,14 @@ fn parse_rate(text: &[u8]) -> Result<f64, Failure> {
     }
 }
 
-fn parse_slack(text: &[u8]) -> Result<f64, Failure> {
+/// Returns `None` for `auto`.
+fn parse_slack(text: &[u8]) -> Result<Option<f64>, Failure> {
     if text.eq_ignore_ascii_case(b"auto") {
-        return Ok(AUTO);
+        return Ok(None);
     }
     let slack = arguments::real("default-slack", text)?;
     if slack > 0.0 && slack.is_finite() {
-        Ok(slack)
+        Ok(Some(slack))
     } else {
         Err(Failure::new(format!("default-slack is {slack}, but must be 'auto' or a finite number above 0")))
     }
@@ -105,8 +127,8 @@ mod tests {
         for text in ["0", "1", "-0.1", "nan", "inf", "", "often"] {
             assert!(parse_rate(text.as_bytes()).is_err(), "{text}");
         }
-        assert_eq!(parse_slack(b"AUTO"), Ok(AUTO));
-        assert_eq!(parse_slack(b"0.1"), Ok(0.1));
+        assert_eq!(parse_slack(b"AUTO"), Ok(None));
+        assert_eq!(parse_slack(b"0.1"), Ok(Some(0.1)));
         for text in ["0", "-1", "nan", "inf", "", "little"] {
             assert!(parse_slack(text.as_bytes()).is_err(), "{text}");
         }

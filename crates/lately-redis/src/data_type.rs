@@ -7,8 +7,9 @@ use std::fmt;
 
 use lately::{Filter, SnapshotError};
 
+use crate::configs;
 use crate::replication::{CREATE, PATCH};
-use crate::server::{AofWriter, Damaged, DataType, Digest, Handle, Loader, Saver};
+use crate::server::{AofWriter, Damaged, DataType, Digest, Failure, Handle, Loader, Saver};
 use crate::value::Value;
 
 /// Words per PATCH command: one mebibyte.
@@ -35,20 +36,25 @@ impl DataType for Value {
             return Err(LoadFailure::Encoding(encoding));
         }
         let len = loader.number()?;
-        Self::new(|| Filter::read_snapshot(len, |piece| Ok(loader.fill(piece)?)))
+        let is_limited = loader.is_for_client();
+        let check_size = |bytes| if is_limited { configs::check_size(bytes) } else { Ok(()) };
+        check_size(len)?;
+        let value = Self::new(|| Filter::read_snapshot::<LoadFailure>(len, |piece| Ok(loader.fill(piece)?)))?;
+        check_size(value.filter().most_memory_bytes_after(u64::MAX))?;
+        Ok(value)
     }
 
     fn save(&self, saver: &mut Saver) {
-        saver.number(self.filter.snapshot_len());
-        in_pieces(&self.filter, |piece| saver.bytes(piece));
+        saver.number(self.filter().snapshot_len());
+        in_pieces(self.filter(), |piece| saver.bytes(piece));
     }
 
     /// Writes the filter's blueprint, then its memory in pieces that every server accepts. Pieces that are
     /// all zero are left out.
     fn rewrite(&self, aof: &mut AofWriter) {
-        aof.command(CREATE, &self.filter.blueprint());
+        aof.command(CREATE, &self.filter().blueprint());
         let mut bytes = Vec::with_capacity(PATCH_WORDS * 8);
-        for (number, words) in self.filter.words().chunks(PATCH_WORDS).enumerate() {
+        for (number, words) in self.filter().words().chunks(PATCH_WORDS).enumerate() {
             if words.iter().any(|&word| word != 0) {
                 bytes.clear();
                 words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
@@ -59,12 +65,12 @@ impl DataType for Value {
 
     /// Adds the filter's whole state to the digest, bit for bit.
     fn digest(&self, digest: &mut Digest) {
-        in_pieces(&self.filter, |piece| digest.add(piece));
+        in_pieces(self.filter(), |piece| digest.add(piece));
     }
 
     /// Returns `None` if the memory cannot be allocated.
     fn copy(&self) -> Option<Box<Self>> {
-        Self::new(|| self.filter.try_clone()).ok()
+        Self::new(|| self.filter().try_clone()).ok()
     }
 
     fn memory_usage(&self) -> usize {
@@ -93,6 +99,8 @@ pub(crate) enum LoadFailure {
     /// Written by a newer module.
     Encoding(i32),
     Snapshot(SnapshotError),
+    /// Larger than a client's command may create.
+    Size(Failure),
 }
 
 impl fmt::Display for LoadFailure {
@@ -104,6 +112,7 @@ impl fmt::Display for LoadFailure {
                 write!(f, "its encoding is {found}, but this module reads only {known}: use a newer module")
             }
             Self::Snapshot(error) => error.fmt(f),
+            Self::Size(failure) => f.write_str(&failure.message()),
         }
     }
 }
@@ -111,6 +120,12 @@ impl fmt::Display for LoadFailure {
 impl From<Damaged> for LoadFailure {
     fn from(Damaged: Damaged) -> Self {
         Self::Damaged
+    }
+}
+
+impl From<Failure> for LoadFailure {
+    fn from(failure: Failure) -> Self {
+        Self::Size(failure)
     }
 }
 

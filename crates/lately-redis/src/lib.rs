@@ -5,11 +5,12 @@
 //!
 //! ```text
 //! commands                        one file per family of commands
+//! data_type  info_section         how a key is saved, loaded and rewritten; the section of INFO
 //! configs                         the default promise, and the largest size of a key
 //! planning                        where a promise becomes a plan
-//! data_type  info_section         how a key is saved, loaded and rewritten; the section of INFO
 //! replication                     what replicas and the append-only file receive
 //! arguments  value                a command's arguments; what a key holds
+//! traffic                         what commands did, counted
 //! server                          a safe interface to the server
 //! allocator  raw                  the server's memory; declarations of its C interface
 //! ```
@@ -26,6 +27,7 @@ mod planning;
 mod raw;
 mod replication;
 mod server;
+mod traffic;
 mod value;
 
 use server::{Module, NotRegistered};
@@ -40,6 +42,7 @@ fn register(module: &Module) -> Result<(), NotRegistered> {
     module.data_type::<value::Value>()?;
     configs::register(module)?;
     commands::register(module)?;
+    module.load_configs()?;
     module.info_section::<info_section::Totals>()?;
     // CONFIG SET refuses defaults for which no plan exists, but a configuration file can contain them.
     if let Err(failure) = planning::plan(&configs::default_promise()) {

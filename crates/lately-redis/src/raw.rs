@@ -30,6 +30,7 @@ pub(crate) const APIVER_1: c_int = 1;
 
 pub(crate) const READ: c_int = 1 << 0;
 pub(crate) const WRITE: c_int = 1 << 1;
+pub(crate) const OPEN_KEY_NOTOUCH: c_int = 1 << 16;
 pub(crate) const KEYTYPE_EMPTY: c_int = 0;
 pub(crate) const NOTIFY_MODULE: c_int = 1 << 13;
 
@@ -37,6 +38,8 @@ pub(crate) const OPTIONS_HANDLE_IO_ERRORS: c_int = 1 << 0;
 pub(crate) const OPTION_NO_IMPLICIT_SIGNAL_MODIFIED: c_int = 1 << 1;
 pub(crate) const OPTIONS_HANDLE_REPL_ASYNC_LOAD: c_int = 1 << 2;
 
+pub(crate) const CTX_FLAGS_SLAVE: c_int = 1 << 3;
+pub(crate) const CTX_FLAGS_OOM: c_int = 1 << 10;
 pub(crate) const CTX_FLAGS_REPLICATED: c_int = 1 << 12;
 pub(crate) const CTX_FLAGS_LOADING: c_int = 1 << 13;
 
@@ -253,6 +256,7 @@ functions! {
         fn Alloc(bytes: usize) -> *mut c_void;
         fn TryAlloc(bytes: usize) -> *mut c_void;
         fn Calloc(count: usize, size: usize) -> *mut c_void;
+        fn Realloc(block: *mut c_void, bytes: usize) -> *mut c_void;
         fn Free(block: *mut c_void);
         fn MallocSize(block: *mut c_void) -> usize;
         // Strings and keys.
@@ -305,6 +309,8 @@ functions! {
         fn SaveUnsigned(io: *mut IO, number: u64);
         fn SaveStringBuffer(io: *mut IO, bytes: *const c_char, len: usize);
         fn IsIOError(io: *mut IO) -> c_int;
+        fn GetContextFromIO(io: *mut IO) -> *mut Ctx;
+        fn GetKeyNameFromIO(io: *mut IO) -> *const String;
         fn LogIOError(io: *mut IO, level: *const c_char, format: *const c_char, ...);
         fn EmitAOF(io: *mut IO, command: *const c_char, format: *const c_char, ...);
         fn DigestAddStringBuffer(digest: *mut Digest, bytes: *const c_char, len: usize);

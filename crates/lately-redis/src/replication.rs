@@ -5,7 +5,7 @@
 //! a filter is created     APBF.CREATE key blueprint                      the dimensions, not the promise
 //! a count window changes  ADD, ADDNX, MADD, MADDNX: the command itself   only inserts change it
 //!                         INSERT: APBF.MADD, or APBF.MADDNX for NX
-//! a time window changes   APBF.APPLY key now_ms EVERY|FIRST item ...     the primary's time is an argument
+//! a time window changes   APBF.APPLY key now_ms EVERY|FIRST [item ...]   the primary's time is an argument
 //! nothing changes         nothing: for example ADDNX of an item that was seen lately
 //! ```
 
@@ -49,7 +49,12 @@ impl Refresh {
 
 /// Replicates the creation of a filter.
 pub(crate) fn send_creation(call: &Call<'_>, key: &Argument, value: &Value) {
-    call.replicate_bytes(CREATE, key, &value.filter.blueprint());
+    call.replicate_bytes(CREATE, key, &value.filter().blueprint());
+}
+
+/// Replicates that the clock of a time window was advanced, and nothing added.
+pub(crate) fn send_time(call: &Call<'_>, key: &Argument, now_ms: u64) {
+    call.replicate_items_at(APPLY, key, now_ms, Refresh::Every.keyword(), &[]);
 }
 
 /// Replicates an addition of items. `verbatim`: the command that added them can be replicated unchanged.

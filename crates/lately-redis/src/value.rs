@@ -1,12 +1,12 @@
 //! The value of a key: a filter.
 
-use std::cell::OnceCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use lately::{AsOf, Counters, Filter, Plan, Window};
+use lately::{AsOf, Counters, Filter, Window};
 
 use crate::allocator;
 use crate::server::{self, Failure};
+use crate::traffic::Traffic;
 
 /// Number of filters on this server, and the memory that they take.
 static FILTERS: AtomicU64 = AtomicU64::new(0);
@@ -22,24 +22,44 @@ pub(crate) fn total_bytes() -> u64 {
 
 /// A filter, and the server memory that it takes.
 pub(crate) struct Value {
-    pub(crate) filter: Filter,
+    filter: Filter,
+    /// Exact after every change of the filter.
     allocated_bytes: usize,
-    /// Computed at the first use; it never changes.
-    plan: OnceCell<Plan>,
+    pub(crate) traffic: Traffic,
 }
 
 impl Value {
     /// Builds a filter, and measures the memory that it takes.
     pub(crate) fn new<E>(build: impl FnOnce() -> Result<Filter, E>) -> Result<Box<Self>, E> {
         let (built, bytes) = allocator::measured(|| {
-            build().map(|filter| Box::new(Self { filter, allocated_bytes: 0, plan: OnceCell::new() }))
+            build().map(|filter| Box::new(Self { filter, allocated_bytes: 0, traffic: Traffic::default() }))
         });
         built.map(|mut value| {
+            let bytes = usize::try_from(bytes).unwrap_or(0);
             value.allocated_bytes = bytes;
             FILTERS.fetch_add(1, Ordering::Relaxed);
             BYTES.fetch_add(bytes as u64, Ordering::Relaxed);
             value
         })
+    }
+
+    pub(crate) fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
+    /// Changes the filter, and measures the memory that an elastic one takes then. The others never take more or less.
+    pub(crate) fn change<T>(&mut self, change: impl FnOnce(&mut Filter) -> T) -> T {
+        if !self.is_elastic() {
+            return change(&mut self.filter);
+        }
+        let (result, grown) = allocator::measured(|| change(&mut self.filter));
+        if grown != 0 {
+            let before = self.allocated_bytes;
+            self.allocated_bytes = before.saturating_add_signed(grown);
+            BYTES.fetch_add(self.allocated_bytes as u64, Ordering::Relaxed);
+            BYTES.fetch_sub(before as u64, Ordering::Relaxed);
+        }
+        result
     }
 
     /// Fails if a counter is above half of what a snapshot can hold: 2^52 generations, and 2^62 of everything
@@ -72,12 +92,13 @@ impl Value {
         self.filter.as_of(server::now_ms())
     }
 
-    pub(crate) fn plan(&self) -> &Plan {
-        self.plan.get_or_init(|| self.filter.plan())
+    pub(crate) fn has_clock(&self) -> bool {
+        self.filter.window().span().is_some()
     }
 
-    pub(crate) fn has_clock(&self) -> bool {
-        matches!(self.filter.window(), Window::Time { .. })
+    /// Returns true if the filter grows and shrinks.
+    pub(crate) fn is_elastic(&self) -> bool {
+        matches!(self.filter.window(), Window::Elastic { .. })
     }
 }
 

@@ -55,6 +55,8 @@ class Server:
         self.directory = pathlib.Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
         self.options = [str(option) for option in options]
+        # A configuration file, which comes before the options.
+        self.file = None
         self.port = free_port()
         self.process = None
         self.client = None
@@ -65,7 +67,8 @@ class Server:
             "enable-debug-command": "yes", "repl-diskless-sync-delay": 0, "logfile": "log",
         }
         arguments = [str(word) for name, value in fixed.items() for word in (f"--{name}", value)]
-        self.process = subprocess.Popen([BINARIES[self.kind], *arguments, *self.options], stdout=subprocess.DEVNULL)
+        file = [self.file] if self.file else []
+        self.process = subprocess.Popen([BINARIES[self.kind], *file, *arguments, *self.options], stdout=subprocess.DEVNULL)
         self.client = self.connect()
         if wait:
             self.wait_until_ready()

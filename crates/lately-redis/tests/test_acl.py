@@ -5,11 +5,11 @@ import redis
 
 COMMANDS = {
     "reserve": ({"write", "denyoom"}, {"OW", "insert"}),
-    "add": ({"write", "denyoom", "fast"}, {"RW", "access", "insert"}),
-    "addnx": ({"write", "denyoom", "fast"}, {"RW", "access", "insert"}),
-    "madd": ({"write", "denyoom"}, {"RW", "access", "insert"}),
-    "maddnx": ({"write", "denyoom"}, {"RW", "access", "insert"}),
-    "insert": ({"write", "denyoom"}, {"RW", "access", "insert"}),
+    "add": ({"write", "fast"}, {"RW", "access", "insert"}),
+    "addnx": ({"write", "fast"}, {"RW", "access", "insert"}),
+    "madd": ({"write"}, {"RW", "access", "insert"}),
+    "maddnx": ({"write"}, {"RW", "access", "insert"}),
+    "insert": ({"write"}, {"RW", "access", "insert"}),
     "exists": ({"readonly", "fast"}, {"RO", "access"}),
     "mexists": ({"readonly"}, {"RO", "access"}),
     "age": ({"readonly", "fast"}, {"RO", "access"}),
@@ -18,8 +18,8 @@ COMMANDS = {
     "snapshot": ({"readonly"}, {"RO", "access"}),
     "load": ({"write", "denyoom"}, {"OW", "insert"}),
     "create": ({"write", "denyoom"}, {"OW", "insert"}),
-    "patch": ({"write", "denyoom"}, {"RW", "access", "insert"}),
-    "apply": ({"write", "denyoom"}, {"RW", "access", "insert"}),
+    "patch": ({"write"}, {"RW", "access", "insert"}),
+    "apply": ({"write"}, {"RW", "access", "insert"}),
 }
 
 

@@ -305,8 +305,11 @@ def test_time_windows_move_between_nodes(cluster):
     client = cluster.connect()
     client.execute_command("APBF.RESERVE", "t", 1e-6, 1000, "SPAN", 3_600_000)
     client.execute_command("APBF.MADD", "t", *items(0, 500))
+    # In the same slot: an elastic one that has grown.
+    client.execute_command("APBF.RESERVE", "{t}grown", 1e-6, 0, "SPAN", 3_600_000)
+    client.execute_command("APBF.MADD", "{t}grown", *items(0, 50_000))
     source = cluster.owner("t")
-    digest = source.digest("t")
+    digests = {key: source.digest(key) for key in ("t", "{t}grown")}
     target = next(server for server in cluster.primaries() if server is not source)
     slot = client.keyslot("t")
     if "MIGRATESLOTS" in str(source.client.execute_command("CLUSTER", "HELP")):
@@ -315,13 +318,14 @@ def test_time_windows_move_between_nodes(cluster):
     else:
         for server, state, other in ((target, "IMPORTING", source), (source, "MIGRATING", target)):
             server.client.execute_command("CLUSTER", "SETSLOT", slot, state, cluster.node_id(other))
-        source.client.execute_command("MIGRATE", "127.0.0.1", target.port, "t", 0, 5000)
+        source.client.execute_command("MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "KEYS", *digests)
         for server in (target, source):
             server.client.execute_command("CLUSTER", "SETSLOT", slot, "NODE", cluster.node_id(target))
-    eventually(lambda: target.client.execute_command("CLUSTER", "COUNTKEYSINSLOT", slot) == 1
+    eventually(lambda: target.client.execute_command("CLUSTER", "COUNTKEYSINSLOT", slot) == 2
                and cluster.owner("t") is target, seconds=60)
-    assert target.digest("t") == digest
+    assert {key: target.digest(key) for key in digests} == digests
     client = cluster.connect()
+    assert all(client.execute_command("APBF.MEXISTS", "{t}grown", *items(0, 50_000)))
     assert client.execute_command("APBF.MADDNX", "t", *items(0, 501)) == [0] * 500 + [1]
 
 

@@ -116,11 +116,15 @@ def test_info_has_all_fields_and_each_alone(client):
     client.execute_command("APBF.INSERT", "f", "WINDOW", 1000, "SPAN", 60_000, "ITEMS", *items(0, 100))
     fields = info(client, "f")
     assert list(fields) == [
-        "window", "span_ms", "overload", "error_rate", "slack", "layout", "shape", "items_per_generation",
-        "guaranteed_window", "memory_bytes", "bits_per_item", "allocated_bytes", "inserts", "generation", "fills",
-        "estimated_error_rate", "estimated_items", "latest_ms", "backward_steps", "overloaded_generations"]
-    for name in ("window", "inserts", "memory_bytes", "shape", "overload"):
-        assert client.execute_command("APBF.INFO", "f", name.upper()) == fields[name]
+        "window", "span_ms", "overload", "layout", "shape", "items_per_generation", "guaranteed_window", "most_memory_bytes",
+        "bits_per_item", "error_rate", "slack", "memory_bytes", "allocated_bytes", "inserts", "new_items", "repeats", "lookups",
+        "misses", "generation", "latest_ms", "backward_steps", "overloaded_generations", "fills", "estimated_error_rate",
+        "estimated_items"]
+    for name, value in fields.items():
+        alone = client.execute_command("APBF.INFO", "f", name.upper())
+        assert alone == value or isinstance(value, (list, float)), name
+    with pytest.raises(redis.ResponseError, match="'much' is not a field: fields are window, .*, estimated_items"):
+        client.execute_command("APBF.INFO", "f", "much")
     assert 90 <= fields["estimated_items"] <= 110
     assert 0 < max(map(float, fields["fills"])) < 1
 
@@ -221,7 +225,7 @@ def test_defaults_are_configs(server):
     before = client.config_get("apbf.*")
     assert before == {
         "apbf.default-window": "100000", "apbf.default-error-rate": "0.001", "apbf.default-slack": "auto",
-        "apbf.default-layout": "auto", "apbf.max-bytes-per-key": str(512 << 20)}
+        "apbf.default-layout": "auto", "apbf.max-bytes-per-key": str(512 << 20), "apbf.auto-create": "yes", "apbf.template": ""}
     changed = {
         "apbf.default-window": 2000, "apbf.default-error-rate": "0.02", "apbf.default-slack": "0.4",
         "apbf.default-layout": "blocks"}
@@ -277,5 +281,13 @@ def test_the_info_section(server):
     assert after["apbf_memory_bytes"] == sum(info(client, key)["allocated_bytes"] for key in "fg")
     assert after["apbf_inserts"] - before["apbf_inserts"] == 4
     assert after["apbf_hits"] - before["apbf_hits"] == 2
+    client.execute_command("APBF.MEXISTS", "f", "a", "c", "d")
+    client.execute_command("APBF.MADDNX", "f", "b", "c")
+    client.execute_command("APBF.MADDNX", "f", "b", "c")
+    counted = lambda names, of: tuple(of[name] for name in names.split())
+    assert counted("new_items repeats lookups misses", info(client, "f")) == (3, 4, 4, 2)
+    assert counted("new_items repeats lookups misses", info(client, "g")) == (1, 0, 0, 0)
+    for name, count in (("new_items", 4), ("repeats", 4), ("lookups", 4), ("misses", 2), ("hits", 6)):
+        assert read()[f"apbf_{name}"] - before[f"apbf_{name}"] == count, name
     assert {"apbf_overloaded_generations", "apbf_backward_steps"} <= set(after)
     assert any(key == "apbf_keys" for key in client.info("everything"))

@@ -26,8 +26,14 @@ def refused(client, *command):
     (("APBF.RESERVE", "f", 0.01, 10, "SLACK", "NaN"), "SLACK is 'NaN', but must be a number"),
     (("APBF.RESERVE", "f", 9e-16, 10), "ask for at least 1e-15 and less than 1"),
     (("APBF.RESERVE", "f", 1e-300, 10), "cannot be promised"),
-    (("APBF.RESERVE", "f", 0.01, 0), "whole number from 1 to 281474976710656"),
-    (("APBF.RESERVE", "f", 0.01, -5), "window is '-5'"),
+    (("APBF.RESERVE", "f", 0.01, 0), "a window of 0 makes room for whatever comes, which needs SPAN"),
+    (("APBF.RESERVE", "f", 0.01, 0, "OVERLOAD", "RATE"), "needs SPAN"),
+    (("APBF.RESERVE", "f", 0.01, 0, "SPAN", 1000, "LAYOUT", "ROWS"), "only LAYOUT BINS can"),
+    (("APBF.RESERVE", "f", 0.01, 0, "SPAN", 1000, "SHAPE", 1, 8), "give a window, or leave out LAYOUT and SHAPE"),
+    (("APBF.RESERVE", "f", 1e-13, 0, "SPAN", 1000), "error_rate is 1e-13, but with a window of 0 it can be"),
+    (("APBF.RESERVE", "f", 0.01, 0, "SPAN", 1000, "SLACK", 0.01), "0.0625"),
+    (("APBF.INSERT", "f", "WINDOW", 0, "ITEMS", "a"), "needs SPAN"),
+    (("APBF.RESERVE", "f", 0.01, -5), "whole number from 0 to 281474976710656"),
     (("APBF.RESERVE", "f", 0.01, 1.5), "window is '1.5'"),
     (("APBF.RESERVE", "f", 0.01, 2**48 + 1), "281474976710656"),
     (("APBF.RESERVE", "f", 0.01, 2**48), "max-bytes-per-key"),
@@ -69,7 +75,8 @@ def refused(client, *command):
     (("APBF.APPLY", "f", 5, "EVERY", "a"), "no such key"),
     (("APBF.APPLY", "f", "soon", "EVERY", "a"), "now-ms is 'soon'"),
     (("APBF.APPLY", "f", 5, "SOME", "a"), "one of EVERY, FIRST"),
-    (("APBF.APPLY", "f", 5, "EVERY"), "wrong number of arguments"),
+    (("APBF.APPLY", "f", 5, "EVERY"), "no such key"),
+    (("APBF.APPLY", "f", 5), "wrong number of arguments"),
 ])
 def test_a_refused_command_names_its_argument_and_creates_nothing(client, command, expected):
     message = refused(client, *command)
@@ -165,11 +172,14 @@ def test_internal_commands_check_their_arguments_for_every_client(client, option
 def test_a_snapshot_above_max_bytes_per_key_is_refused(server):
     client = server.client
     client.execute_command("APBF.RESERVE", "f", 0.01, 100_000)
-    snapshot = client.execute_command("APBF.SNAPSHOT", "f")
+    snapshot, dump = client.execute_command("APBF.SNAPSHOT", "f"), client.dump("f")
     client.config_set("apbf.max-bytes-per-key", 100_000)
     try:
         assert "apbf.max-bytes-per-key is 100000" in refused(client, "APBF.LOAD", "g", snapshot)
         assert "apbf.max-bytes-per-key is 100000" in refused(client, "APBF.ADD", "g", "a")
+        assert "Bad data format" in refused(client, "RESTORE", "g", 0, dump)
+        assert "the filter of the key 'g' cannot be loaded: the filter takes" in server.log()
+        assert "apbf.max-bytes-per-key is 100000: ask for a smaller" in server.log()
         assert client.exists("g") == 0
         assert client.execute_command("APBF.ADD", "f", "a") == 1, "an existing filter still works"
     finally:

@@ -74,11 +74,26 @@ def test_a_server_without_free_memory_refuses_writes_and_answers_reads(servers):
     client = server.client
     client.execute_command("APBF.ADD", "f", "a")
     client.config_set("maxmemory", used(client) - 100_000)
-    for command in (("ADD", "f", "b"), ("MADDNX", "f", "b"), ("RESERVE", "g", 0.01, 10), ("INSERT", "f", "ITEMS", "b")):
-        with pytest.raises(redis.exceptions.OutOfMemoryError):
+    for command in (("ADD", "g", "b"), ("MADDNX", "g", "b"), ("RESERVE", "g", 0.01, 10), ("INSERT", "g", "ITEMS", "b")):
+        with pytest.raises(redis.exceptions.OutOfMemoryError, match="maxmemory"):
             client.execute_command(f"APBF.{command[0]}", *command[1:])
-    assert client.execute_command("APBF.MEXISTS", "f", "a", "b") == [1, 0]
-    assert client.execute_command("APBF.CARD", "f") == 1
+    assert not client.exists("g")
+    assert client.execute_command("APBF.ADD", "f", "b") == 1, "a filter needs no more memory"
+    assert client.execute_command("APBF.INSERT", "f", "ITEMS", "c") == [1]
+    assert client.execute_command("APBF.MEXISTS", "f", "a", "b", "c", "d") == [1, 1, 1, 0]
+    assert client.execute_command("APBF.CARD", "f") == 3
+
+
+def test_a_limit_that_a_transaction_lowers_applies_to_the_keys_that_it_creates(servers):
+    client = servers().client
+    for command in (("RESERVE", "f", 0.01, 10_000), ("ADD", "f", "a")):
+        transaction = client.pipeline(transaction=True)
+        transaction.config_set("maxmemory", used(client) - 100_000)
+        transaction.execute_command(f"APBF.{command[0]}", *command[1:])
+        replies = transaction.execute(raise_on_error=False)
+        client.config_set("maxmemory", 0)
+        assert isinstance(replies[1], redis.exceptions.OutOfMemoryError), command
+        assert not client.exists("f")
 
 
 def reserved(client, key):
@@ -98,6 +113,17 @@ def test_filters_are_evicted_like_other_keys(servers):
     assert 1 <= client.dbsize() < 40
     assert client.info("apbf")["apbf_keys"] == client.dbsize()
     assert client.info("stats")["evicted_keys"] > 0
+
+
+def test_asking_about_a_filter_does_not_protect_it_from_eviction(client):
+    client.execute_command("APBF.ADD", "f", "a")
+    eventually(lambda: client.object("idletime", "f") >= 2)
+    client.execute_command("APBF.INFO", "f")
+    client.execute_command("APBF.INFO", "f", "inserts")
+    client.execute_command("APBF.CARD", "f")
+    assert client.object("idletime", "f") >= 2
+    client.execute_command("APBF.EXISTS", "f", "a")
+    assert client.object("idletime", "f") < 2
 
 
 def test_a_window_of_a_hundred_million_is_created_without_touching_its_memory(server):

@@ -7,7 +7,7 @@ import redis
 
 from conftest import Server, eventually, info, items
 
-KEYS = ("count", "slices", "blocks", "rows", "bins", "time", "rate", "empty", "sparse")
+KEYS = ("count", "slices", "blocks", "rows", "bins", "time", "rate", "empty", "sparse", "elastic", "grown", "shrunk")
 
 
 def fill(client):
@@ -27,6 +27,15 @@ def fill(client):
     client.execute_command("APBF.RESERVE", "rate", 0.01, 100, "SPAN", 1_000, "OVERLOAD", "RATE")
     for first in range(0, 500, 50):
         client.execute_command("APBF.MADD", "rate", *items(first, 50))
+    client.execute_command("APBF.RESERVE", "elastic", 0.001, 0, "SPAN", 600_000)
+    # In an append-only file it has several pieces, more than at first.
+    client.execute_command("APBF.RESERVE", "grown", 0.001, 0, "SPAN", 600_000)
+    for first in range(0, 400_000, 20_000):
+        client.execute_command("APBF.MADD", "grown", *items(first, 20_000))
+    client.execute_command("APBF.RESERVE", "shrunk", 0.001, 0, "SPAN", 1_000)
+    client.execute_command("APBF.APPLY", "shrunk", 5_000, "EVERY", *items(0, 50_000))
+    client.execute_command("APBF.APPLY", "shrunk", 6_000, "EVERY", *items(50_000, 50))
+    client.execute_command("APBF.APPLY", "shrunk", 6_500, "EVERY", *items(50_050, 50))
     client.execute_command("APBF.RESERVE", "empty", 0.01, 100)
     # In an append-only file it has several pieces, most of them all zero.
     client.execute_command("APBF.RESERVE", "sparse", 0.001, 1_000_000)
@@ -134,13 +143,13 @@ def test_a_damaged_dump_is_refused_wherever_it_is_damaged(server):
     # There are several encodings of the same length, so a few flipped bits in lengths may change nothing.
     assert refused >= len(dump) - 20 - 3
     assert client.exists("g") == 0 or server.digest("g") == server.digest("f")
-    assert "a filter cannot be loaded" in server.log()
+    assert "the filter of the key 'g' cannot be loaded" in server.log()
 
 
 def test_a_damaged_file_stops_the_server_with_a_line_in_its_log(kind, servers, tmp_path):
     server = servers("--rdbcompression", "no", "--rdbchecksum", "no")
-    server.client.execute_command("APBF.RESERVE", "f", 0.01, 5000)
-    server.client.execute_command("APBF.MADD", "f", *items(0, 3000))
+    server.client.execute_command("APBF.RESERVE", "f\n1", 0.01, 5000)
+    server.client.execute_command("APBF.MADD", "f\n1", *items(0, 3000))
     server.client.save()
     server.kill()
     file = server.directory / "dump.rdb"
@@ -150,7 +159,27 @@ def test_a_damaged_file_stops_the_server_with_a_line_in_its_log(kind, servers, t
     damaged = Server(kind, server.directory, *server.options)
     damaged.start(wait=False)
     assert damaged.process.wait(timeout=60) >= 0, "the server was ended by a signal"
-    assert "a filter cannot be loaded: the snapshot is damaged" in damaged.log()
+    assert "the filter of the key 'f\\n1' cannot be loaded: the snapshot is damaged" in damaged.log()
+
+
+def test_files_and_replicas_may_have_larger_keys_than_clients_may_create(servers):
+    options = ("--appendonly", "yes", "--apbf.max-bytes-per-key", 10_000)
+    server, other = servers(*options), servers(*options)
+    server.client.config_set("apbf.max-bytes-per-key", "1mb")
+    server.client.execute_command("APBF.RESERVE", "f", 0.01, 50_000)
+    dump = server.client.dump("f")
+    server.client.restore("g", 0, dump)
+    with pytest.raises(redis.ResponseError, match="Bad data format"):
+        other.client.restore("g", 0, dump)
+    server.restart()
+    assert server.client.config_get("apbf.max-bytes-per-key") == {"apbf.max-bytes-per-key": "10000"}
+    assert server.client.dbsize() == 2
+    other.client.replicaof("127.0.0.1", server.port)
+    eventually(lambda: other.client.dbsize() == 2)
+    server.client.config_set("apbf.max-bytes-per-key", "1mb")
+    server.client.restore("h", 0, dump)
+    eventually(lambda: other.client.dbsize() == 3)
+    assert other.digest("h") == server.digest("h")
 
 
 def test_a_key_s_expiry_is_saved_with_it(servers):

@@ -14,7 +14,7 @@ use core::time::Duration;
 use crate::error::JumpError;
 use crate::ring::{Age, Ring};
 use crate::shape::Shape;
-use crate::window::{Overload, Window};
+use crate::window::{Clock, Overload, Window};
 
 /// How long ago an item was last inserted. The ranges include both ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +73,7 @@ pub(crate) struct Ageing {
     pub(crate) starts: Box<[GenerationStart]>,
     /// `None` until the caller first sets the clock.
     pub(crate) latest_ms: Option<u64>,
+    pub(crate) clock: Clock,
     pub(crate) backward_steps: u64,
     pub(crate) overloaded_generations: u64,
 }
@@ -95,6 +96,7 @@ impl Ageing {
             },
             starts: vec![GenerationStart::default(); ring.segments() as usize].into_boxed_slice(),
             latest_ms: None,
+            clock: Clock::Unset,
             backward_steps: 0,
             overloaded_generations: 0,
         }
@@ -106,6 +108,7 @@ impl Ageing {
         self.full_at = if self.is_elastic() { 0 } else { self.shared_room() };
         self.starts.fill(GenerationStart::default());
         self.latest_ms = None;
+        self.clock = Clock::Unset;
         self.backward_steps = 0;
         self.overloaded_generations = 0;
     }
@@ -114,6 +117,11 @@ impl Ageing {
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
         self.inserts >= self.full_at
+    }
+
+    /// The number of inserts before which [`on_full`](Self::on_full) is not called.
+    pub(crate) fn inserts_before_full(&self) -> u64 {
+        self.full_at.saturating_sub(self.inserts)
     }
 
     #[cfg(feature = "std")]
@@ -155,6 +163,13 @@ impl Ageing {
                 }
             }
             Window::Elastic { .. } => Full::Fit,
+        }
+    }
+
+    /// Sets whose times these are. A count window has none.
+    pub(crate) fn set_clock(&mut self, clock: Clock) {
+        if self.window.span().is_some() {
+            self.clock = clock;
         }
     }
 
@@ -250,7 +265,7 @@ impl Ageing {
         let left = self.generations_left(now_ms, ring);
         let clock = self.generation_clock();
         if clock.is_some() {
-            self.set_clock(now_ms);
+            self.set_time(now_ms);
         }
         // Each generation left means one entered. Counting the generations left avoids an overflow at the
         // last one.
@@ -284,7 +299,7 @@ impl Ageing {
         }
     }
 
-    fn set_clock(&mut self, now_ms: u64) {
+    fn set_time(&mut self, now_ms: u64) {
         match self.latest_ms {
             None => {
                 // Items inserted before the clock was set count as inserted now.

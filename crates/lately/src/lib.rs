@@ -229,7 +229,7 @@ pub use names::UnknownName;
 pub use plan::{DEFAULT_ELASTIC_MEMORY, DEFAULT_SLACK, Plan, shard_window};
 pub use promise::{Prefer, Promise};
 pub use shape::{Layout, Segment, Shape};
-pub use window::{Overload, Window};
+pub use window::{Clock, Overload, Window};
 
 /// The README's examples are tests too. Those of the whole project are tested in `lately-examples`.
 #[cfg(all(doctest, feature = "std"))]

@@ -95,6 +95,24 @@ impl Window {
     }
 }
 
+/// Whose times a time window gets. The filter only remembers it, also in its snapshots: so a program that reads the
+/// system's clock by itself never mixes it with event times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[non_exhaustive]
+pub enum Clock {
+    /// Nobody has said.
+    #[default]
+    Unset,
+    /// The system's clock.
+    System,
+    /// The times of the events.
+    Events,
+}
+
+names!(Clock, "clock": Unset = "unset", System = "system", Events = "events");
+
 /// Selects what a time window keeps when it receives more items than its capacity.
 /// [`Statistics::overloaded_generations`](crate::Statistics) counts the generations in which that happened. It
 /// counts inserts, so it may count repeats that need no room.

@@ -127,6 +127,7 @@ fn as_of_an_earlier_time_answers_for_the_latest_time_and_counts_nothing() {
     assert_eq!(filter.counters(), {
         let mut counters = lately::Counters::default();
         counters.inserts = 1;
+        counters.peak_memory_bytes = filter.memory_bytes();
         counters
     });
     filter.advance_to(START);

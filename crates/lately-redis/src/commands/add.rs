@@ -6,9 +6,11 @@ use std::ffi::CStr;
 use super::keys::no_such_key;
 use super::options::Options;
 use super::reserve;
-use crate::info_section;
+use super::room::make_room;
+use super::templates;
 use crate::replication::{self, Refresh};
 use crate::server::{self, Argument, Call, Command, Description, Failure, KeyUse, Parameter, Reply};
+use crate::traffic;
 use crate::value::Value;
 
 pub(super) const EVENT: &CStr = c"apbf.add";
@@ -77,7 +79,7 @@ impl Command for MAddNx {
 fn add_one(call: &Call<'_>, refresh: Refresh) -> Result<Reply, Failure> {
     let (key, item) = call.key_and::<1>()?;
     let mut is_new = [false];
-    Addition { key, items: item, refresh, if_missing: Some(&Options::default()), verbatim: true }
+    Addition { key, items: item, refresh, if_missing: IfMissing::AutoCreate, verbatim: true }
         .run(call, &mut is_new)?;
     Ok(is_new[0].into())
 }
@@ -85,9 +87,28 @@ fn add_one(call: &Call<'_>, refresh: Refresh) -> Result<Reply, Failure> {
 fn add_many(call: &Call<'_>, refresh: Refresh) -> Result<Reply, Failure> {
     let (key, items) = call.key_and_rest()?;
     let mut are_new = vec![false; items.len()];
-    Addition { key, items, refresh, if_missing: Some(&Options::default()), verbatim: true }
+    Addition { key, items, refresh, if_missing: IfMissing::AutoCreate, verbatim: true }
         .run(call, &mut are_new)?;
     Ok(are_new.into())
+}
+
+/// What to do if the key is missing.
+#[derive(Clone, Copy)]
+pub(super) enum IfMissing {
+    Refuse,
+    /// What the configs say.
+    AutoCreate,
+    Create(Options),
+}
+
+impl IfMissing {
+    fn options(self, key: &Argument) -> Result<Options, Failure> {
+        match self {
+            Self::Refuse => Err(no_such_key()),
+            Self::AutoCreate => templates::options_for(key.as_ref()),
+            Self::Create(options) => Ok(options),
+        }
+    }
 }
 
 /// Items to be added to a key's filter.
@@ -95,8 +116,7 @@ pub(super) struct Addition<'a> {
     pub(super) key: &'a Argument,
     pub(super) items: &'a [Argument],
     pub(super) refresh: Refresh,
-    /// The filter to create if the key is missing; `None`: a missing key is an error.
-    pub(super) if_missing: Option<&'a Options>,
+    pub(super) if_missing: IfMissing,
     /// Whether the command can be sent to replicas unchanged.
     pub(super) verbatim: bool,
 }
@@ -106,17 +126,33 @@ impl Addition<'_> {
     pub(super) fn run(&self, call: &Call<'_>, are_new: &mut [bool]) -> Result<(), Failure> {
         let mut key = call.open_to_write::<Value>(self.key);
         if key.value()?.is_none() {
-            reserve::create(call, &mut key, self.if_missing.ok_or_else(no_such_key)?)?;
+            reserve::create(call, &mut key, &self.if_missing.options(self.key)?)?;
         }
         let value = key.value()?.ok_or_else(no_such_key)?;
         let now_ms = value.has_clock().then(server::now_ms);
         // An ADDNX that adds nothing changes nothing, so nothing is replicated.
+        if are_repeats(value, self.items, self.refresh, now_ms) {
+            return Ok(());
+        }
+        make_room(call, self.key, value, self.items.len() as u64, now_ms)?;
         if add(value, self.items, self.refresh, now_ms, are_new) {
             replication::send_addition(call, self.key, self.items, self.refresh, now_ms, self.verbatim);
             key.notify_change(EVENT);
         }
         Ok(())
     }
+}
+
+/// Returns true if the filter would not change, not even its time: all items were seen lately, and repeats do not
+/// refresh them. For count windows, finding that out would cost a second look at each item, and they have no time.
+pub(super) fn are_repeats(value: &Value, items: &[Argument], refresh: Refresh, now_ms: Option<u64>) -> bool {
+    let (Some(now_ms), Refresh::First) = (now_ms, refresh) else { return false };
+    let filter = value.filter().as_of(now_ms);
+    let are_repeats = items.iter().all(|item| filter.contains(item));
+    if are_repeats {
+        value.traffic.count_additions(items.len(), items.len());
+    }
+    are_repeats
 }
 
 /// Adds items at the given time. Returns true if the filter has changed. `are_new` has the length of `items`.
@@ -127,29 +163,22 @@ pub(super) fn add(
     now_ms: Option<u64>,
     are_new: &mut [bool],
 ) -> bool {
-    let filter = &mut value.filter;
-    if let (Some(now_ms), Refresh::First) = (now_ms, refresh) {
-        // If all items were seen lately, the filter does not change, not even its time.
-        let filter = filter.as_of(now_ms);
-        if items.iter().all(|item| filter.contains(item)) {
-            are_new.fill(false);
-            info_section::count_read(items.len() as u64);
-            return false;
+    let before = value.filter().counters();
+    value.change(|filter| {
+        if let Some(now_ms) = now_ms {
+            filter.advance_to(now_ms);
         }
-    }
-    let before = filter.counters();
-    if let Some(now_ms) = now_ms {
-        filter.advance_to(now_ms);
-    }
-    match (items, &mut *are_new, refresh) {
-        ([item], [is_new], Refresh::Every) => *is_new = filter.check_and_insert(item),
-        ([item], [is_new], Refresh::First) => *is_new = filter.check_or_insert(item),
-        (_, _, Refresh::Every) => filter.check_and_insert_batch(items, are_new),
-        (_, _, Refresh::First) => filter.check_or_insert_batch(items, are_new),
-    }
+        match (items, &mut *are_new, refresh) {
+            ([item], [is_new], Refresh::Every) => *is_new = filter.check_and_insert(item),
+            ([item], [is_new], Refresh::First) => *is_new = filter.check_or_insert(item),
+            (_, _, Refresh::Every) => filter.check_and_insert_batch(items, are_new),
+            (_, _, Refresh::First) => filter.check_or_insert_batch(items, are_new),
+        }
+    });
     // The filter returns true for seen items, the reply for new ones.
     are_new.iter_mut().for_each(|is_new| *is_new = !*is_new);
-    let after = filter.counters();
-    info_section::count_write(are_new.iter().filter(|&&is_new| !is_new).count() as u64, &before, &after);
+    let after = value.filter().counters();
+    value.traffic.count_additions(items.len(), are_new.iter().filter(|&&is_new| !is_new).count());
+    traffic::count_change(&before, &after);
     after != before || now_ms.is_some()
 }

@@ -20,7 +20,7 @@ impl Command for Card {
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (key, []) = call.key_and::<0>()?;
-        let key = call.open_to_read::<Value>(key);
+        let key = call.open_to_look::<Value>(key);
         let estimate =
             key.value()?.map_or(0.0, |value| value.as_of_now().estimate_distinct_items(SAMPLE_BYTES));
         Ok(Reply::count(estimate.round() as u64))

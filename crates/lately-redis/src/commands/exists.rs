@@ -1,6 +1,5 @@
 //! `APBF.EXISTS` and `APBF.MEXISTS`: was an item seen lately?
 
-use crate::info_section;
 use crate::server::{Argument, Call, Command, Description, Failure, KeyUse, Parameter, Reply};
 use crate::value::Value;
 
@@ -49,7 +48,7 @@ fn look_up(call: &Call<'_>, key: &Argument, items: &[Argument], seen: &mut [bool
             ([item], [seen]) => *seen = filter.contains(item),
             _ => filter.contains_batch(items, seen),
         }
-        info_section::count_read(seen.iter().filter(|&&seen| seen).count() as u64);
+        value.traffic.count_lookups(items.len(), seen.iter().filter(|&&seen| seen).count());
     }
     Ok(())
 }

@@ -1,10 +1,10 @@
-//! `APBF.INFO`: a filter's promise, shape, memory and counters.
+//! `APBF.INFO`: a filter's promise, shape, memory and counts.
 
 use lately::Statistics;
 
 use super::card::SAMPLE_BYTES;
+use super::fields::{self, CONSTANTS, Constants, Field};
 use super::keys::no_such_key;
-use super::plan;
 use crate::arguments::shown;
 use crate::server::{Call, Command, Description, Failure, KeyUse, Parameter, Reply};
 use crate::value::Value;
@@ -14,56 +14,70 @@ pub(super) struct Info;
 impl Command for Info {
     const DESCRIPTION: Description = Description::new(
         c"apbf.info",
-        c"Returns a filter's promise, shape, memory and counters; or one field.",
+        c"Returns a filter's promise, shape, memory and counts; or one field.",
         Some(KeyUse::Reads),
         &[Parameter::text(c"field").optional()],
     )
-    .takes(c"O(1): reads a sample of the filter");
+    .takes(c"O(1): estimates come from a sample of the filter");
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (key, rest) = call.key_and_rest()?;
-        let key = call.open_to_read::<Value>(key);
-        let fields = describe(key.value()?.ok_or_else(no_such_key)?);
+        let key = call.open_to_look::<Value>(key);
+        let value = key.value()?.ok_or_else(no_such_key)?;
         match rest {
-            [] => Ok(Reply::Map(fields)),
-            [field] => one_field(fields, field.as_ref()),
+            [] => Ok(Reply::Map(all_fields(value))),
+            [field] => one_field(value, field.as_ref()),
             _ => Err(Failure::Arity),
         }
     }
 }
 
-fn one_field(fields: Vec<(&'static str, Reply)>, wanted: &[u8]) -> Result<Reply, Failure> {
-    let names: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
-    let unknown =
-        || Failure::new(format!("'{}' is not a field: fields are {}", shown(wanted), names.join(", ")));
-    let found = names.iter().position(|name| wanted.eq_ignore_ascii_case(name.as_bytes()));
-    let place = found.ok_or_else(unknown)?;
-    fields.into_iter().nth(place).map(|(_, value)| value).ok_or_else(unknown)
+/// Predictions of the model, and counts. None of them reads the filter's memory.
+const COUNTS: &[Field<Value>] = &[
+    ("error_rate", |value| Reply::Real(value.filter().worst_false_positive_rate())),
+    ("slack", |value| Reply::Real(value.filter().peak_slack())),
+    ("memory_bytes", |value| Reply::count(value.filter().memory_bytes())),
+    ("allocated_bytes", |value| Reply::count(value.allocated_bytes() as u64)),
+    ("inserts", |value| Reply::count(value.filter().counters().inserts)),
+    ("new_items", |value| Reply::count(value.traffic.new_items.get())),
+    ("repeats", |value| Reply::count(value.traffic.repeats.get())),
+    ("lookups", |value| Reply::count(value.traffic.lookups.get())),
+    ("misses", |value| Reply::count(value.traffic.misses.get())),
+    ("generation", |value| Reply::count(value.filter().counters().generation)),
+    ("latest_ms", |value| value.filter().latest_ms().map_or(Reply::Null, Reply::count)),
+    ("backward_steps", |value| Reply::count(value.filter().counters().backward_steps)),
+    ("overloaded_generations", |value| Reply::count(value.filter().counters().overloaded_generations)),
+];
+
+/// Estimates from a sample.
+const ESTIMATES: &[Field<Statistics>] = &[
+    ("fills", |it| Reply::Array(it.fill_by_age.iter().copied().map(Reply::Real).collect())),
+    ("estimated_error_rate", |it| Reply::Real(it.estimated_false_positive_rate)),
+    ("estimated_items", |it| Reply::count(it.estimated_distinct_items.round() as u64)),
+];
+
+fn estimates(value: &Value) -> Statistics {
+    value.as_of_now().estimate(SAMPLE_BYTES)
 }
 
-fn describe(value: &Value) -> Vec<(&'static str, Reply)> {
-    let Statistics {
-        inserts,
-        generation,
-        fill_by_age,
-        estimated_false_positive_rate,
-        estimated_distinct_items,
-        backward_steps,
-        overloaded_generations,
-        latest_ms,
-        ..
-    } = value.as_of_now().estimate(SAMPLE_BYTES);
-    let mut fields = plan::describe(value.plan());
-    fields.extend([
-        ("allocated_bytes", Reply::count(value.allocated_bytes() as u64)),
-        ("inserts", Reply::count(inserts)),
-        ("generation", Reply::count(generation)),
-        ("fills", Reply::Array(fill_by_age.into_iter().map(Reply::Real).collect())),
-        ("estimated_error_rate", Reply::Real(estimated_false_positive_rate)),
-        ("estimated_items", Reply::count(estimated_distinct_items.round() as u64)),
-        ("latest_ms", latest_ms.map_or(Reply::Null, Reply::count)),
-        ("backward_steps", Reply::count(backward_steps)),
-        ("overloaded_generations", Reply::count(overloaded_generations)),
-    ]);
-    fields
+fn all_fields(value: &Value) -> Vec<(&'static str, Reply)> {
+    let (constants, estimates) = (Constants::of_filter(value.filter()), estimates(value));
+    fields::all(CONSTANTS, &constants)
+        .chain(fields::all(COUNTS, value))
+        .chain(fields::all(ESTIMATES, &estimates))
+        .collect()
+}
+
+fn one_field(value: &Value, wanted: &[u8]) -> Result<Reply, Failure> {
+    let filter = value.filter();
+    let constant = fields::one(CONSTANTS, wanted).map(|of| of(&Constants::of_filter(filter)));
+    constant
+        .or_else(|| fields::one(COUNTS, wanted).map(|of| of(value)))
+        .or_else(|| fields::one(ESTIMATES, wanted).map(|of| of(&estimates(value))))
+        .ok_or_else(|| {
+            let names = CONSTANTS.iter().map(|(name, _)| *name);
+            let names = names.chain(COUNTS.iter().map(|(name, _)| *name));
+            let names: Vec<_> = names.chain(ESTIMATES.iter().map(|(name, _)| *name)).collect();
+            Failure::new(format!("'{}' is not a field: fields are {}", shown(wanted), names.join(", ")))
+        })
 }

@@ -2,7 +2,7 @@
 
 use lately::MAX_WINDOW;
 
-use super::add::Addition;
+use super::add::{Addition, IfMissing};
 use super::options::{OPTIONS, Options, set_once};
 use crate::arguments::{Arguments, shown};
 use crate::replication::Refresh;
@@ -34,8 +34,12 @@ impl Command for Insert {
         let (key, rest) = call.key_and_rest()?;
         let InsertArguments { options, refresh, may_create, items } = InsertArguments::read(rest)?;
         let mut are_new = vec![false; items.len()];
-        Addition { key, items, refresh, if_missing: may_create.then_some(&options), verbatim: false }
-            .run(call, &mut are_new)?;
+        let if_missing = match (may_create, options == Options::default()) {
+            (false, _) => IfMissing::Refuse,
+            (true, true) => IfMissing::AutoCreate,
+            (true, false) => IfMissing::Create(options),
+        };
+        Addition { key, items, refresh, if_missing, verbatim: false }.run(call, &mut are_new)?;
         Ok(are_new.into())
     }
 }
@@ -61,7 +65,7 @@ impl<'a> InsertArguments<'a> {
                     set_once("ERROR", &mut read.options.given.false_positive_rate, rate)?;
                 }
                 b"WINDOW" => {
-                    let window = arguments.integer("WINDOW", 1..=MAX_WINDOW)?;
+                    let window = arguments.integer("WINDOW", 0..=MAX_WINDOW)?;
                     set_once("WINDOW", &mut read.options.given.window, window)?;
                 }
                 b"NX" => read.refresh = Refresh::First,

@@ -4,6 +4,7 @@
 use lately::Filter;
 
 use super::keys::{create_from_arguments, no_such_key, open_missing};
+use super::room::make_room;
 use super::{add, reserve};
 use crate::arguments::{Arguments, integer};
 use crate::configs::check_size;
@@ -28,7 +29,7 @@ impl Command for Create {
         let key = open_missing(call, name)?;
         let value = Value::new(|| Filter::from_blueprint(blueprint.as_ref()))?;
         if !call.is_replayed() {
-            check_size(value.filter.memory_bytes())?;
+            check_size(value.filter().most_memory_bytes_after(u64::MAX))?;
         }
         create_from_arguments(call, key, value, reserve::EVENT)
     }
@@ -55,7 +56,7 @@ impl Command for Patch {
         }
         let words: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
         let mut key = call.open_to_write::<Value>(name);
-        key.value()?.ok_or_else(no_such_key)?.filter.set_words(first, &words)?;
+        key.value()?.ok_or_else(no_such_key)?.change(|filter| filter.set_words(first, &words))?;
         call.replicate_verbatim();
         key.notify_change(c"apbf.patch");
         Ok(Reply::Ok)
@@ -65,7 +66,7 @@ impl Command for Patch {
 impl Command for Apply {
     const DESCRIPTION: Description = Description::new(
         APPLY,
-        c"Internal: adds items to a time window at the given time.",
+        c"Internal: sets the time of a time window, and adds items.",
         Some(KeyUse::Inserts),
         &[
             Parameter::integer(c"now-ms"),
@@ -73,7 +74,7 @@ impl Command for Apply {
                 c"refresh",
                 &[Parameter::keyword(c"every", c"EVERY"), Parameter::keyword(c"first", c"FIRST")],
             ),
-            Parameter::ITEMS,
+            Parameter::ITEMS.optional(),
         ],
     )
     .takes(c"O(N) for N items");
@@ -87,6 +88,12 @@ impl Command for Apply {
         let mut key = call.open_to_write::<Value>(name);
         let value = key.value()?.ok_or_else(no_such_key)?;
         let mut are_new = vec![false; items.len()];
+        if add::are_repeats(value, items, refresh, Some(now_ms)) {
+            return Ok(are_new.into());
+        }
+        if !call.is_replayed() {
+            make_room(call, name, value, items.len() as u64, Some(now_ms))?;
+        }
         if add::add(value, items, refresh, Some(now_ms), &mut are_new) {
             call.replicate_verbatim();
             key.notify_change(add::EVENT);

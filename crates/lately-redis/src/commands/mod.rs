@@ -5,6 +5,7 @@ mod add;
 mod age;
 mod card;
 mod exists;
+mod fields;
 mod info;
 mod insert;
 mod internal;
@@ -12,11 +13,14 @@ mod keys;
 mod options;
 mod plan;
 mod reserve;
+mod room;
 mod snapshot;
+mod templates;
 
 use crate::server::{Module, NotRegistered};
 
 pub(crate) fn register(module: &Module) -> Result<(), NotRegistered> {
+    templates::register(module)?;
     module.command::<reserve::Reserve>()?;
     module.command::<add::Add>()?;
     module.command::<add::AddNx>()?;

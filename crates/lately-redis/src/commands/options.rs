@@ -61,7 +61,7 @@ pub(super) const RATE_WINDOW_AND_OPTIONS: [Parameter; 7] = [
 /// The options that were given; the configs supply the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Options {
-    /// `window` is the argument of this name, also with SPAN.
+    /// `window` is the argument of this name, also with SPAN; 0 for a time window whose memory follows the traffic.
     pub(super) given: Promise,
     seed: Option<u64>,
 }
@@ -71,7 +71,7 @@ impl Options {
     pub(super) fn read<T: AsRef<[u8]>>(arguments: &mut Arguments<'_, T>) -> Result<Self, Failure> {
         let mut options = Self::default();
         options.given.false_positive_rate = Some(arguments.real("error_rate")?);
-        options.given.window = Some(arguments.integer("window", 1..=MAX_WINDOW)?);
+        options.given.window = Some(arguments.integer("window", 0..=MAX_WINDOW)?);
         while let Some(keyword) = arguments.next() {
             if !options.read_option(keyword.as_ref(), arguments)? {
                 let keyword = shown(keyword.as_ref());
@@ -121,24 +121,43 @@ impl Options {
         let mut promise = self.given;
         promise.false_positive_rate = promise.false_positive_rate.or(default.false_positive_rate);
         promise.window = promise.window.or(default.window);
+        let is_elastic = promise.window == Some(0) && promise.span.is_some();
         if promise.span.is_some() {
-            promise.capacity = promise.window.take();
+            promise.capacity = promise.window.take().filter(|capacity| *capacity > 0);
         }
         // A given shape determines slack and layout, so their defaults do not apply.
         if promise.shape.is_none() {
             promise.max_slack = promise.max_slack.or(default.max_slack);
+        }
+        // An elastic window has a layout of its own.
+        if promise.shape.is_none() && !is_elastic {
             promise.layout = promise.layout.or(default.layout);
         }
+        promise.max_memory = is_elastic.then(configs::max_bytes_per_key);
         promise
     }
 
     /// Plans the filter. Fails if a value is out of range, if the options do not go together, or if no filter
     /// can keep the promise.
     pub(super) fn plan(&self) -> Result<Plan, Failure> {
+        if let (Some(0), None) = (self.given.window, self.given.span) {
+            return Err(Failure::new(
+                "a window of 0 makes room for whatever comes, which needs SPAN: give the span, or a window of at least 1",
+            ));
+        }
         planning::plan(&self.promise()).map_err(|error| match error {
             ConfigError::OverloadWithoutTime => {
                 Failure::new("OVERLOAD needs SPAN: only a time window can be overloaded")
             }
+            ConfigError::ElasticShape => Failure::new(
+                "a window of 0 grows and shrinks, which only LAYOUT BINS can, in a shape of its own: give a window, or leave out LAYOUT and SHAPE",
+            ),
+            ConfigError::ElasticRate { rate, reachable } => Failure::new(format!(
+                "error_rate is {rate:e}, but with a window of 0 it can be {reachable:e} or more: ask for that, or give a window"
+            )),
+            ConfigError::MemoryTooSmall { needed_bytes, max_memory, .. } => Failure::new(format!(
+                "the filter takes at least {needed_bytes} bytes, but apbf.max-bytes-per-key is {max_memory}: raise this config"
+            )),
             error => error.into(),
         })
     }

@@ -1,8 +1,7 @@
 //! `APBF.PLAN`: the plan of the filter that `APBF.RESERVE` would create.
 
-use lately::Window;
-
-use super::options::{Options, PLANNING_TIME, RATE_WINDOW_AND_OPTIONS, overload_word};
+use super::fields::{self, CONSTANTS, Constants, Field};
+use super::options::{Options, PLANNING_TIME, RATE_WINDOW_AND_OPTIONS};
 use crate::arguments::Arguments;
 use crate::server::{Call, Command, Description, Failure, Reply};
 
@@ -19,29 +18,14 @@ impl Command for Plan {
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let options = Options::read(&mut Arguments::new(call.arguments()))?;
-        Ok(Reply::Map(describe(&options.plan()?)))
+        let plan = options.plan()?;
+        let constants = Constants::of_plan(&plan);
+        Ok(Reply::Map(fields::all(CONSTANTS, &constants).chain(fields::all(PREDICTIONS, &plan)).collect()))
     }
 }
 
-/// Describes the promise and the shape, in the terms that the commands use.
-pub(super) fn describe(plan: &lately::Plan) -> Vec<(&'static str, Reply)> {
-    let (span_ms, overload) = match plan.window {
-        Window::Time { span, overload, .. } => {
-            (Reply::count(span.as_millis() as u64), Reply::Text(overload_word(overload).into()))
-        }
-        _ => (Reply::Null, Reply::Null),
-    };
-    vec![
-        ("window", Reply::count(plan.window.items())),
-        ("span_ms", span_ms),
-        ("overload", overload),
-        ("error_rate", Reply::Real(plan.false_positive_rate)),
-        ("slack", Reply::Real(plan.npws)),
-        ("layout", Reply::Text(plan.layout().to_string())),
-        ("shape", Reply::Text(plan.shape.to_string())),
-        ("items_per_generation", Reply::count(plan.items_per_generation)),
-        ("guaranteed_window", Reply::count(plan.guaranteed_items())),
-        ("memory_bytes", Reply::count(plan.memory_bytes)),
-        ("bits_per_item", Reply::Real(plan.bits_per_item)),
-    ]
-}
+const PREDICTIONS: &[Field<lately::Plan>] = &[
+    ("error_rate", |plan| Reply::Real(plan.false_positive_rate)),
+    ("slack", |plan| Reply::Real(plan.npws)),
+    ("memory_bytes", |plan| Reply::count(plan.memory_bytes)),
+];

@@ -4,6 +4,7 @@ use std::ffi::CStr;
 
 use super::keys::open_missing;
 use super::options::{Options, PLANNING_TIME, RATE_WINDOW_AND_OPTIONS};
+use super::room::check_memory;
 use crate::arguments::Arguments;
 use crate::replication;
 use crate::server::{Call, Command, Description, Failure, KeyUse, Reply, WriteKey};
@@ -37,6 +38,7 @@ pub(super) fn create(
     key: &mut WriteKey<'_, Value>,
     options: &Options,
 ) -> Result<(), Failure> {
+    check_memory(call)?;
     let name = key.name();
     let value = key.set(options.build()?)?;
     replication::send_creation(call, name, value);

@@ -21,9 +21,9 @@ impl Command for Snapshot {
 
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (key, []) = call.key_and::<0>()?;
-        let key = call.open_to_read::<Value>(key);
+        let key = call.open_to_look::<Value>(key);
         let value = key.value()?.ok_or_else(no_such_key)?;
-        Ok(Reply::Bytes(value.filter.to_bytes()))
+        Ok(Reply::Bytes(value.filter().to_bytes()))
     }
 }
 
@@ -44,6 +44,9 @@ impl Command for Load {
             check_size(bytes.as_ref().len() as u64)?;
         }
         let value = Value::new(|| Filter::from_bytes(bytes.as_ref()))?;
+        if !call.is_replayed() {
+            check_size(value.filter().most_memory_bytes_after(u64::MAX))?;
+        }
         create_from_arguments(call, key, value, c"apbf.load")
     }
 }

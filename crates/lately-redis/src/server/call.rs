@@ -62,6 +62,12 @@ impl<'a> Call<'a> {
         flags & (raw::CTX_FLAGS_REPLICATED | raw::CTX_FLAGS_LOADING) != 0
     }
 
+    /// Returns true if the server uses more memory than `maxmemory` allows.
+    pub(crate) fn is_out_of_memory(&self) -> bool {
+        // SAFETY: the context belongs to the running command.
+        unsafe { api!(GetContextFlags(self.ctx)) & raw::CTX_FLAGS_OOM != 0 }
+    }
+
     /// Sends the command unchanged to replicas and the append-only file.
     pub(crate) fn replicate_verbatim(&self) {
         // SAFETY: the context belongs to the running command.

@@ -2,7 +2,8 @@
 
 use std::ffi::{CStr, c_char, c_int, c_longlong, c_void};
 use std::ptr;
-use std::sync::atomic::{AtomicI32, AtomicI64, AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicI64, AtomicPtr, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::raw::{self, ERR, OK};
 
@@ -95,34 +96,37 @@ impl EnumConfig {
     }
 }
 
-/// A config that is a real number. The server treats it as text.
-pub(crate) struct RealConfig {
+/// A config that the server treats as text, and the module as a `T`.
+pub(crate) struct TextConfig<T> {
     name: &'static CStr,
     default: &'static CStr,
-    parse: fn(&[u8]) -> Result<f64, Failure>,
-    value: AtomicU64,
+    parse: fn(&[u8]) -> Result<T, Failure>,
+    /// `None` until the config is registered.
+    value: Mutex<Option<T>>,
     /// The text that was set. The server does not own the string that `read` returns, so it is kept here.
     text: AtomicPtr<raw::String>,
 }
 
-impl RealConfig {
+impl<T: Clone> TextConfig<T> {
     pub(crate) const fn new(
         name: &'static CStr,
         default: &'static CStr,
-        value: f64,
-        parse: fn(&[u8]) -> Result<f64, Failure>,
+        parse: fn(&[u8]) -> Result<T, Failure>,
     ) -> Self {
-        let (value, text) = (AtomicU64::new(value.to_bits()), AtomicPtr::new(ptr::null_mut()));
-        Self { name, default, parse, value, text }
+        Self { name, default, parse, value: Mutex::new(None), text: AtomicPtr::new(ptr::null_mut()) }
     }
 
-    pub(crate) fn get(&self) -> f64 {
-        f64::from_bits(self.value.load(Ordering::Relaxed))
+    fn locked(&self) -> MutexGuard<'_, Option<T>> {
+        self.value.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the current value; `None` before the config is registered.
+    pub(crate) fn get(&self) -> Option<T> {
+        self.locked().clone()
     }
 
     fn set(&self, text: &[u8]) -> Result<(), Failure> {
-        let value = (self.parse)(text)?;
-        self.value.store(value.to_bits(), Ordering::Relaxed);
+        *self.locked() = Some((self.parse)(text)?);
         let old = self.text.swap(string(text), Ordering::Relaxed);
         if !old.is_null() {
             // SAFETY: `string` made it, and the server does not use it while it sets the config.
@@ -228,7 +232,10 @@ impl Module {
         })
     }
 
-    pub(crate) fn real_config<C: Configs>(&self, config: &'static RealConfig) -> Result<(), NotRegistered> {
+    pub(crate) fn text_config<C: Configs, T: Clone>(
+        &self,
+        config: &'static TextConfig<T>,
+    ) -> Result<(), NotRegistered> {
         config.set(config.default.to_bytes()).map_err(|_| NotRegistered)?;
         // SAFETY: as above.
         registered(unsafe {
@@ -237,8 +244,8 @@ impl Module {
                 config.name.as_ptr(),
                 config.default.as_ptr(),
                 raw::CONFIG_DEFAULT,
-                Some(RealConfig::read),
-                Some(RealConfig::write),
+                Some(TextConfig::<T>::read),
+                Some(TextConfig::<T>::write),
                 Some(apply::<C>),
                 as_private_data(config),
             ))

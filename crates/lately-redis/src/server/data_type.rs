@@ -113,11 +113,13 @@ unsafe extern "C" fn rdb_load<V: DataType>(io: *mut raw::IO, encoding: c_int) ->
         Some(Err(failure)) => failure.to_string(),
         None => "internal error in the module".into(),
     };
-    let message = CString::new(failure).unwrap_or_default();
-    // SAFETY: the arguments match the format: one C string.
+    // SAFETY: the server is loading. The arguments match the format: one C string.
     unsafe {
-        let format = c"a filter cannot be loaded: %s".as_ptr();
-        api!(LogIOError(io, c"warning".as_ptr(), format, message.as_ptr()));
+        let key = api!(GetKeyNameFromIO(io)).cast_mut();
+        let key = if key.is_null() { "?".into() } else { Argument(key).as_ref().escape_ascii().to_string() };
+        let message = CString::new(format!("the filter of the key '{key}' cannot be loaded: {failure}"));
+        let message = message.unwrap_or_default();
+        api!(LogIOError(io, c"warning".as_ptr(), c"%s".as_ptr(), message.as_ptr()));
     }
     ptr::null_mut()
 }

@@ -41,12 +41,16 @@ impl Description {
         matches!(self.key, Some(KeyUse::Creates | KeyUse::Inserts))
     }
 
+    /// The server refuses commands that always need memory when it has reached `maxmemory`. The others look for
+    /// themselves.
     pub(super) fn flags(&self) -> &'static CStr {
-        match (self.writes(), self.is_fast) {
-            (true, true) => c"write deny-oom fast",
-            (true, false) => c"write deny-oom",
-            (false, true) => c"readonly fast",
-            (false, false) => c"readonly",
+        match (self.key, self.is_fast) {
+            (Some(KeyUse::Creates), true) => c"write deny-oom fast",
+            (Some(KeyUse::Creates), false) => c"write deny-oom",
+            (Some(KeyUse::Inserts), true) => c"write fast",
+            (Some(KeyUse::Inserts), false) => c"write",
+            (Some(KeyUse::Reads) | None, true) => c"readonly fast",
+            (Some(KeyUse::Reads) | None, false) => c"readonly",
         }
     }
 

@@ -11,11 +11,19 @@ pub(crate) enum Failure {
     Arity,
     /// The key holds something else.
     WrongType,
+    /// The server has reached `maxmemory`. Names what needs memory, and the remedy.
+    OutOfMemory(&'static str),
     /// Names the argument, the limit and the remedy.
     Refused(String),
 }
 
 impl Failure {
+    /// Returns the message without the word that says which kind of error it is.
+    pub(crate) fn message(&self) -> String {
+        let text = self.to_string();
+        text.split_once(' ').map_or_else(String::new, |(_, message)| message.into())
+    }
+
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self::Refused(message.into())
     }
@@ -28,6 +36,7 @@ impl fmt::Display for Failure {
             Self::WrongType => {
                 f.write_str("WRONGTYPE Operation against a key holding the wrong kind of value")
             }
+            Self::OutOfMemory(message) => write!(f, "OOM {message}"),
             Self::Refused(message) => write!(f, "ERR {message}"),
         }
     }

@@ -48,6 +48,11 @@ impl Call<'_> {
         ReadKey(OpenKey::new(self, name, raw::READ))
     }
 
+    /// Opens a key to read about it. Unlike other reads, this does not protect it from eviction.
+    pub(crate) fn open_to_look<V: DataType>(&self, name: &Argument) -> ReadKey<V> {
+        ReadKey(OpenKey::new(self, name, raw::READ | raw::OPEN_KEY_NOTOUCH))
+    }
+
     pub(crate) fn open_to_write<'a, V: DataType>(&'a self, name: &'a Argument) -> WriteKey<'a, V> {
         let mode = raw::READ | raw::WRITE;
         WriteKey { open: OpenKey::new(self, name, mode), call: self, name }

@@ -29,7 +29,7 @@ mod reply;
 pub(crate) use api::now_ms;
 pub(crate) use call::{Argument, Call};
 pub(crate) use command::Command;
-pub(crate) use config::{Configs, EnumConfig, IntegerConfig, RealConfig};
+pub(crate) use config::{Configs, EnumConfig, IntegerConfig, TextConfig};
 pub(crate) use data_type::{AofWriter, DataType, Digest, Handle};
 pub(crate) use description::{Description, KeyUse, Parameter};
 pub(crate) use failure::Failure;

@@ -44,6 +44,13 @@ impl Loader {
         if unsafe { api!(IsIOError(self.io)) } == 0 { Ok(()) } else { Err(Damaged) }
     }
 
+    /// Returns true if a client's `RESTORE` is executed: no file is loaded, and no primary sends it.
+    pub(crate) fn is_for_client(&self) -> bool {
+        // SAFETY: the server is loading a value, and the context belongs to that.
+        let flags = unsafe { api!(GetContextFlags(api!(GetContextFromIO(self.io)))) };
+        flags & (raw::CTX_FLAGS_LOADING | raw::CTX_FLAGS_SLAVE) == 0
+    }
+
     pub(crate) fn number(&mut self) -> Result<u64, Damaged> {
         // SAFETY: as above.
         let number = unsafe { api!(LoadUnsigned(self.io)) };

@@ -28,6 +28,7 @@ use crate::layout::instructions::Instructions;
 use crate::layout::kernel::AnyKernel;
 use crate::plan::{Dimensions, Plan};
 use crate::ring::Ring;
+use crate::shape::Shape;
 use crate::window::Window;
 
 pub use any::AnyFilter;
@@ -160,11 +161,36 @@ impl Filter {
         copy.kernel = self.kernel;
         if let (Memory::Elastic(of_copy), Memory::Elastic(bins)) = (&mut copy.memory, &self.memory) {
             of_copy.set_lines_at(bins.lines_at().iter().copied());
+            of_copy.set_history(*bins.history());
         }
         let contents = copy.memory.contents_mut();
         contents.words_mut().copy_from_slice(self.memory.contents().words());
         contents.ring_was_set(&copy.ring);
         Ok(copy)
+    }
+
+    /// Returns the filter's shape.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        self.dimensions.shape
+    }
+
+    /// Returns g: the number of inserts between two shifts, or the share of a generation of a time window.
+    #[must_use]
+    pub fn items_per_generation(&self) -> u64 {
+        self.dimensions.items_per_generation
+    }
+
+    /// Returns the predicted false positive rate at the worst moment: that of [`plan`](Self::plan), in less time.
+    #[must_use]
+    pub fn worst_false_positive_rate(&self) -> f64 {
+        self.dimensions.worst_rate()
+    }
+
+    /// Returns the predicted slack at its peak: that of [`plan`](Self::plan), in less time.
+    #[must_use]
+    pub fn peak_slack(&self) -> f64 {
+        self.dimensions.npws()
     }
 
     /// Returns the requested window.
@@ -177,6 +203,34 @@ impl Filter {
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         self.dimensions.bytes_with(self.cells())
+    }
+
+    /// Returns the most bytes that the filter may have on the heap after so many more inserts: exactly
+    /// [`memory_bytes`](Self::memory_bytes) if none of them can make it grow. Only an elastic window grows.
+    ///
+    /// If an elastic filter grows and its memory cannot be allocated, the program aborts, as for a `Vec` that
+    /// grows. For programs that must not abort, this tells what to ask for before the inserts. A filter may also
+    /// grow when its clock starts a generation: see [`next_shift_ms`](Self::next_shift_ms).
+    ///
+    /// ```
+    /// use lately::Filter;
+    /// use std::time::Duration;
+    ///
+    /// let mut recent = Filter::builder().time_window(Duration::from_secs(60)).false_positive_rate(1e-3).build()?;
+    /// recent.insert(0);
+    /// assert_eq!(recent.most_memory_bytes_after(1), recent.memory_bytes());
+    /// let most = recent.most_memory_bytes_after(100_000);
+    /// recent.extend(1..=100_000);
+    /// assert!(recent.memory_bytes() > 100_000 && recent.memory_bytes() <= most);
+    /// # Ok::<(), lately::ConfigError>(())
+    /// ```
+    #[must_use]
+    pub fn most_memory_bytes_after(&self, inserts: u64) -> u64 {
+        let cells = match &self.memory {
+            Memory::Elastic(bins) => bins.most_lines_after(inserts, self.ageing.inserts_before_full()),
+            _ => self.cells(),
+        };
+        self.dimensions.bytes_with(cells)
     }
 }
 

@@ -15,12 +15,13 @@ use super::Filter;
 use crate::ageing::{Ageing, GenerationStart};
 use crate::error::SnapshotError;
 use crate::hash::HashFunction;
+use crate::layout::bins::elastic::History;
 use crate::layout::{self, Memory};
 use crate::limits::{MAX_SEGMENTS, MAX_WINDOW};
 use crate::plan::{Dimensions, Plan};
 use crate::ring::{Age, Ring};
 use crate::shape::{ELASTIC_BLOCK_LINES, LEAST_ELASTIC_LINES, ROW_BYTES, Segment, Shape};
-use crate::window::{Overload, Window};
+use crate::window::{Clock, Overload, Window};
 
 pub(crate) const MAGIC: [u8; 8] = *b"LATELY\r\n";
 /// The format version that this build writes and reads.
@@ -119,6 +120,7 @@ impl Filter {
                 lines: bins.lines(),
                 look_at: self.ageing.full_at(),
                 oldest_in_window: self.ring.oldest_in_window().0.into(),
+                history: *bins.history(),
             };
             state.write(bins.lines_at().iter().copied(), &mut out);
         }
@@ -241,7 +243,8 @@ impl Plan {
         if shape.is_elastic() {
             let lines = dimensions.cells_at_first();
             let lines_at = core::iter::repeat_n(lines, ring.segments() as usize);
-            Elastic { lines, look_at: 0, oldest_in_window: 0 }.write(lines_at, &mut out);
+            let history = History::new(lines);
+            Elastic { lines, look_at: 0, oldest_in_window: 0, history }.write(lines_at, &mut out);
         }
         with_checksum(out.0)
     }
@@ -265,7 +268,11 @@ fn head(dimensions: &Dimensions, hash_function: HashFunction, ring: &Ring, agein
     out.u32(b);
     out.u32(block_bits);
     out.u32(row_bytes);
-    out.u32(0);
+    out.u32(match ageing.clock {
+        Clock::Unset => 0,
+        Clock::System => 1,
+        Clock::Events => 2,
+    });
     out.u64(dimensions.cells);
     out.u64(dimensions.items_per_generation);
     out.u32(match dimensions.window {
@@ -307,10 +314,11 @@ struct Elastic {
     /// The number of inserts at which it looks how much room it needs.
     look_at: u64,
     oldest_in_window: u64,
+    history: History,
 }
 
 impl Elastic {
-    const WORDS: usize = 3;
+    const WORDS: usize = 8;
 
     fn bytes(shape: &Shape) -> usize {
         if shape.is_elastic() { (Self::WORDS + shape.segments() as usize) * 8 } else { 0 }
@@ -320,6 +328,10 @@ impl Elastic {
         out.u64(self.lines);
         out.u64(self.look_at);
         out.u64(self.oldest_in_window);
+        let History { growths, shrinks, peak_lines, spilled, spilled_before } = self.history;
+        for count in [growths, shrinks, peak_lines, spilled, spilled_before] {
+            out.u64(count);
+        }
         lines_at.for_each(|lines| out.u64(lines));
     }
 
@@ -330,11 +342,16 @@ impl Elastic {
     }
 
     fn read(input: &mut Reader<'_>, limit: u64, segments: u32) -> Result<Self, SnapshotError> {
-        Ok(Self {
-            lines: Self::lines("lines", input, limit)?,
-            look_at: field("look_at", input.u64(), |inserts| inserts <= MAX_COUNT || inserts == u64::MAX)?,
-            oldest_in_window: field("oldest_in_window", input.u64(), |age| age < segments.into())?,
-        })
+        let lines = Self::lines("lines", input, limit)?;
+        let look_at = field("look_at", input.u64(), |inserts| inserts <= MAX_COUNT || inserts == u64::MAX)?;
+        let oldest_in_window = field("oldest_in_window", input.u64(), |age| age < segments.into())?;
+        let growths = count("growths", input)?;
+        let shrinks = count("shrinks", input)?;
+        let peak_lines = field("peak_lines", Self::lines("peak_lines", input, limit)?, |peak| peak >= lines)?;
+        let spilled = count("spilled", input)?;
+        let spilled_before = field("spilled_before", input.u64(), |before| before <= spilled)?;
+        let history = History { growths, shrinks, peak_lines, spilled, spilled_before };
+        Ok(Self { lines, look_at, oldest_in_window, history })
     }
 }
 
@@ -434,6 +451,7 @@ impl Head {
                 lines_at.push(Elastic::lines("lines_at", &mut input, self.header.dimensions.cells)?);
             }
             bins.set_lines_at(lines_at.into_iter());
+            bins.set_history(elastic.history);
         }
         memory.contents_mut().ring_was_set(ring);
         Ok(())
@@ -444,6 +462,7 @@ impl Head {
 struct Header {
     dimensions: Dimensions,
     hash_function: HashFunction,
+    clock: Clock,
     clock_is_set: bool,
     inserts: u64,
     generation: u64,
@@ -454,7 +473,7 @@ struct Header {
 
 impl Header {
     fn read(input: &mut Reader<'_>) -> Result<Self, SnapshotError> {
-        let shape = Self::read_shape(input)?;
+        let (shape, clock) = Self::read_shape(input)?;
         let cells = input.u64();
         let items_per_generation =
             field("items_per_generation", input.u64(), |g| (1..=MAX_WINDOW).contains(&g))?;
@@ -475,6 +494,7 @@ impl Header {
         let generation = field("generation", input.u64(), |count| count <= MAX_GENERATION)?;
         let timed = window.span().is_some();
         field_u32("clock", u32::from(clock_is_set), |set| timed || set == 0)?;
+        field_u32("clock_source", u32::from(clock != Clock::Unset), |set| timed || set == 0)?;
         let latest_ms = field("latest_ms", input.u64(), |ms| clock_is_set || ms == 0)?;
         let mut counter =
             |name| field(name, input.u64(), |count| count <= MAX_COUNT && (timed || count == 0));
@@ -483,6 +503,7 @@ impl Header {
         Ok(Self {
             dimensions,
             hash_function,
+            clock,
             clock_is_set,
             inserts,
             generation,
@@ -492,7 +513,7 @@ impl Header {
         })
     }
 
-    fn read_shape(input: &mut Reader<'_>) -> Result<Shape, SnapshotError> {
+    fn read_shape(input: &mut Reader<'_>) -> Result<(Shape, Clock), SnapshotError> {
         let layout = input.u32();
         let (required_matches, window_generations) = (input.u32(), input.u32());
         let (b, block_bits, row_bytes) = (input.u32(), input.u32(), input.u32());
@@ -504,16 +525,20 @@ impl Header {
             5 => Segment::ElasticBins { fingerprint_bits: b },
             _ => return Err(SnapshotError::Field { field: "layout", value: layout.into() }),
         };
+        let clock = match field_u32("clock_source", input.u32(), |source| source <= 2)? {
+            0 => Clock::Unset,
+            1 => Clock::System,
+            _ => Clock::Events,
+        };
         field_u32("block_bits", block_bits, |bits| layout == 2 || bits == 0)?;
         field_u32("row_bytes", row_bytes, |bytes| layout == 3 || bytes == 0)?;
-        field_u32("reserved", input.u32(), |reserved| reserved == 0)?;
         field_u32("block_bits", block_bits, |bits| layout != 2 || matches!(bits, 64 | 512))?;
         field_u32("row_bytes", row_bytes, |bytes| layout != 3 || ROW_BYTES.contains(&bytes))?;
         field_u32("b", b, |_| segment.is_possible())?;
         field_u32("k", required_matches, |k| (1..MAX_SEGMENTS).contains(&k))?;
         let shape = Shape { required_matches, window_generations, segment };
         field_u32("l", window_generations, |_| shape.is_possible())?;
-        Ok(shape)
+        Ok((shape, clock))
     }
 
     fn read_window(
@@ -579,6 +604,7 @@ impl Header {
         field("inserts", self.inserts, |_| !closes_by_count || held <= ageing.items_per_generation)?;
         ageing.inserts = self.inserts;
         ageing.latest_ms = self.clock_is_set.then_some(self.latest_ms);
+        ageing.clock = self.clock;
         ageing.backward_steps = self.backward_steps;
         ageing.overloaded_generations = self.overloaded_generations;
         ageing.derive_full_at(ring);
@@ -592,6 +618,11 @@ fn head_bytes(shape: &Shape) -> usize {
 
 fn field(name: &'static str, value: u64, is_valid: impl Fn(u64) -> bool) -> Result<u64, SnapshotError> {
     if is_valid(value) { Ok(value) } else { Err(SnapshotError::Field { field: name, value }) }
+}
+
+/// Reads a counter.
+fn count(name: &'static str, input: &mut Reader<'_>) -> Result<u64, SnapshotError> {
+    field(name, input.u64(), |count| count <= MAX_COUNT)
 }
 
 fn field_u32(name: &'static str, value: u32, is_valid: impl Fn(u32) -> bool) -> Result<u32, SnapshotError> {

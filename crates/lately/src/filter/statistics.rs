@@ -4,7 +4,8 @@ use alloc::vec::Vec;
 
 use super::{AsOf, Filter};
 use crate::ageing::{AgeRange, Ageing};
-use crate::layout::Sample;
+use crate::layout::bins::elastic::History;
+use crate::layout::{Memory, Sample};
 use crate::ring::{Age, Ring};
 use crate::window::Window;
 
@@ -32,6 +33,9 @@ pub struct Statistics {
     /// exact. In the other layouts an item inserted again k or more generations later is counted again, so if
     /// repeats are inserted, the estimate may be up to (l + 1) / k times too high.
     pub estimated_distinct_items: f64,
+    /// In [`Layout::Bins`](crate::Layout), the estimated number of those items that found both their lines full. They
+    /// are in a spare, where a stranger is mistaken more often. 0 in the other layouts.
+    pub estimated_spilled_items: f64,
     /// How often the caller's clock went backwards.
     pub backward_steps: u64,
     /// Generations of a time window that received more inserts than they had room for; repeats count too. See
@@ -41,6 +45,12 @@ pub struct Statistics {
     pub latest_ms: Option<u64>,
     /// Bytes on the heap: fixed since construction, except for an elastic window.
     pub memory_bytes: u64,
+    /// The most bytes on the heap since the filter was built, or since [`Filter::clear`].
+    pub peak_memory_bytes: u64,
+    /// How often the memory of an elastic window grew; 0 for other windows.
+    pub growths: u64,
+    /// How often it shrank.
+    pub shrinks: u64,
 }
 
 /// Only a filter's counters, which are cheap to read.
@@ -58,6 +68,12 @@ pub struct Counters {
     /// Generations of a time window that received more inserts than they had room for; repeats count too. See
     /// [`Overload`](crate::Overload).
     pub overloaded_generations: u64,
+    /// The most bytes on the heap since the filter was built, or since [`Filter::clear`].
+    pub peak_memory_bytes: u64,
+    /// How often the memory of an elastic window grew; 0 for other windows.
+    pub growths: u64,
+    /// How often it shrank.
+    pub shrinks: u64,
 }
 
 impl Filter {
@@ -71,14 +87,27 @@ impl Filter {
     /// segments.
     #[must_use]
     pub fn counters(&self) -> Counters {
-        Counters::of(&self.ring, &self.ageing)
+        let Self { dimensions, memory, .. } = self;
+        let fixed = Counters::of(&self.ring, &self.ageing, dimensions.memory_bytes);
+        let Memory::Elastic(bins) = memory else { return fixed };
+        let History { growths, shrinks, peak_lines, .. } = *bins.history();
+        Counters { growths, shrinks, peak_memory_bytes: dimensions.bytes_with(peak_lines), ..fixed }
     }
 }
 
 impl Counters {
-    pub(super) fn of(ring: &Ring, ageing: &Ageing) -> Self {
+    /// Those of a filter with this memory, which has never changed.
+    pub(super) fn of(ring: &Ring, ageing: &Ageing, memory_bytes: u64) -> Self {
         let Ageing { inserts, backward_steps, overloaded_generations, .. } = *ageing;
-        Self { inserts, generation: ring.generation(), backward_steps, overloaded_generations }
+        Self {
+            inserts,
+            generation: ring.generation(),
+            backward_steps,
+            overloaded_generations,
+            peak_memory_bytes: memory_bytes,
+            growths: 0,
+            shrinks: 0,
+        }
     }
 }
 
@@ -113,6 +142,7 @@ impl AsOf<'_> {
     fn statistics_from(&self, sample: Sample) -> Statistics {
         let Filter { ring: ring_now, memory, .. } = self.filter;
         let (ring, ageing) = self.aged();
+        let Counters { peak_memory_bytes, growths, shrinks, .. } = self.filter.counters();
         let fill = |age| memory.contents().fill(ring_now, age, sample);
         // A segment was written during its own generation and the k - 1 after it.
         let items_of = |age: Age| {
@@ -130,10 +160,14 @@ impl AsOf<'_> {
                 sample,
             ),
             estimated_distinct_items: self.distinct_items(&ring, &ageing, sample),
+            estimated_spilled_items: memory.contents().spilled_items(ring_now, &self.later, sample),
             backward_steps: ageing.backward_steps,
             overloaded_generations: ageing.overloaded_generations,
             latest_ms: ageing.latest_ms,
             memory_bytes: self.filter.memory_bytes(),
+            peak_memory_bytes,
+            growths,
+            shrinks,
         }
     }
 

@@ -6,6 +6,7 @@ use super::Filter;
 use super::apply::OwnedFilter;
 use crate::error::JumpError;
 use crate::layout::{Memory, whichever};
+use crate::window::Clock;
 
 impl Filter {
     /// Advances the clock of a time window to `now_ms`: milliseconds of a clock that the caller owns (event
@@ -104,6 +105,18 @@ impl Filter {
     #[must_use]
     pub fn latest_ms(&self) -> Option<u64> {
         self.ageing.latest_ms
+    }
+
+    /// Returns whose times the window gets, as [`set_clock`](Self::set_clock) was told.
+    #[must_use]
+    pub fn clock(&self) -> Clock {
+        self.ageing.clock
+    }
+
+    /// Remembers whose times the window gets. The filter works the same with all of them; the answer of
+    /// [`clock`](Self::clock) goes into snapshots. A count window ignores the call.
+    pub fn set_clock(&mut self, clock: Clock) {
+        self.ageing.set_clock(clock);
     }
 
     /// Returns how many of the newest inserts are certain to be reported.

@@ -183,6 +183,10 @@ pub(crate) trait Contents {
     fn match_probability(&self, ring: &Ring, age: Age, sample: Sample) -> f64;
     /// Estimated number of distinct items written into the segment of this age.
     fn distinct_items(&self, ring: &Ring, age: Age, sample: Sample) -> f64;
+    /// Estimated number of distinct items that will be in a spare once the ring has moved on to `later`.
+    fn spilled_items(&self, _ring: &Ring, _later: &Ring, _sample: Sample) -> f64 {
+        0.0
+    }
     /// Probability, with the present bits, that a never-inserted item is reported once the ring has moved on to
     /// `later`.
     fn false_positive_rate(&self, ring: &Ring, later: &Ring, sample: Sample) -> f64 {

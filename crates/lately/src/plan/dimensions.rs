@@ -95,7 +95,7 @@ impl Dimensions {
         self.items_per_generation as f64 / self.cells as f64
     }
 
-    pub(super) fn worst_rate(&self) -> f64 {
+    pub(crate) fn worst_rate(&self) -> f64 {
         match self.shape.segment {
             Segment::Rows { .. } | Segment::Bins { .. } | Segment::ElasticBins { .. } => {
                 self.worst_rate_of(&self.profile())
@@ -109,7 +109,7 @@ impl Dimensions {
         sizing::with_hash_collisions(profile.false_positive_rate(), &self.shape, self.items_per_generation)
     }
 
-    pub(super) fn npws(&self) -> f64 {
+    pub(crate) fn npws(&self) -> f64 {
         self.npws_of(&self.profile())
     }
 

@@ -24,7 +24,7 @@ use crate::layout::shared::{SharedMemory, forget_what_moved};
 use crate::layout::{SharedUpdate, whichever};
 use crate::plan::{Dimensions, Plan};
 use crate::ring::{Age, Ring};
-use crate::window::Window;
+use crate::window::{Clock, Window};
 use progress::{Ages, Progress};
 
 /// A thread-safe [`Filter`]: every operation takes `&self`.
@@ -156,6 +156,17 @@ impl SharedFilter {
         self.progress.ages().ageing.latest_ms
     }
 
+    /// See [`Filter::clock`].
+    #[must_use]
+    pub fn clock(&self) -> Clock {
+        self.progress.ages().ageing.clock
+    }
+
+    /// See [`Filter::set_clock`].
+    pub fn set_clock(&self, clock: Clock) {
+        self.progress.ages().ageing.set_clock(clock);
+    }
+
     /// See [`Filter::next_shift_ms`].
     #[must_use]
     pub fn next_shift_ms(&self) -> Option<u64> {
@@ -215,7 +226,7 @@ impl SharedFilter {
     #[must_use]
     pub fn counters(&self) -> Counters {
         let ages = self.progress.ages();
-        Counters::of(&ages.ring, &ages.ageing)
+        Counters::of(&ages.ring, &ages.ageing, self.dimensions.memory_bytes)
     }
 
     /// See [`Filter::instructions`].

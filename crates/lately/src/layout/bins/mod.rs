@@ -150,7 +150,7 @@ impl<const LANE: u32, const RESTS: bool> Bins<LANE, RESTS> {
     }
 
     /// The distinct items in the spare whose cells are so large a share of all cells.
-    fn spilled_items(spare: &Spare<impl SpareWords>, share: f64) -> f64 {
+    fn spilled_of(spare: &Spare<impl SpareWords>, share: f64) -> f64 {
         let cells = spare.cells() as f64;
         -log1p(-share.min(1.0 - 1.0 / cells)) * cells / f64::from(spare.probes())
     }
@@ -636,7 +636,14 @@ impl<const LANE: u32, const RESTS: bool> Contents for Bins<LANE, RESTS> {
         let query = self.query();
         let spare = query.spare();
         let share = spare.share(sample.of(spare.cells()), &self.table.now, |of_cell| of_cell == age.0);
-        self.mean_of_age(age, sample) * self.lines as f64 + Self::spilled_items(&spare, share)
+        self.mean_of_age(age, sample) * self.lines as f64 + Self::spilled_of(&spare, share)
+    }
+
+    fn spilled_items(&self, _ring: &Ring, later: &Ring, sample: Sample) -> f64 {
+        let query = self.query();
+        let spare = query.spare();
+        let share = spare.share(sample.of(spare.cells()), &self.table.at(later).now, |_| true);
+        Self::spilled_of(&spare, share)
     }
 
     fn words(&self) -> &[u64] {

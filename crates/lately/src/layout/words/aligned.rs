@@ -39,29 +39,26 @@ impl AlignedWords {
         Self { buffer, offset, len }
     }
 
-    /// Changes the number of words; new ones are zero. Returns false, and changes nothing, if the memory cannot be
-    /// allocated. Where the allocator can, it moves no word; elsewhere this needs memory for both during the call.
-    pub(crate) fn resize(&mut self, len: usize) -> bool {
+    /// Changes the number of words; new ones are zero. Where the allocator can, it moves no word; elsewhere this needs
+    /// memory for both during the call. If the memory cannot be allocated, the program aborts, as for a `Vec` that
+    /// grows.
+    pub(crate) fn resize(&mut self, len: usize) {
         let mut buffer = core::mem::take(&mut self.buffer).into_vec();
         let wanted = len.saturating_add(LINE_WORDS - 1);
-        let is_possible = buffer.try_reserve_exact(wanted.saturating_sub(buffer.len())).is_ok();
-        if is_possible {
-            let kept = len.min(self.len);
-            let used = buffer.len().min(wanted);
-            if wanted < buffer.len() {
-                buffer.truncate(wanted);
-                buffer.shrink_to_fit();
-            }
-            buffer.resize(wanted, 0);
-            let offset = buffer.as_ptr().align_offset(LINE_BYTES).min(LINE_WORDS - 1);
-            // A buffer elsewhere may have another alignment.
-            buffer.copy_within(self.offset..self.offset + kept, offset);
-            buffer[offset + kept..used.max(offset + kept)].fill(0);
-            huge_pages::ask_for(&buffer);
-            (self.offset, self.len) = (offset, len);
+        let (kept, used) = (len.min(self.len), buffer.len().min(wanted));
+        if wanted < buffer.len() {
+            buffer.truncate(wanted);
+            buffer.shrink_to_fit();
+        } else {
+            buffer.reserve_exact(wanted - buffer.len());
         }
-        self.buffer = buffer.into_boxed_slice();
-        is_possible
+        buffer.resize(wanted, 0);
+        let offset = buffer.as_ptr().align_offset(LINE_BYTES).min(LINE_WORDS - 1);
+        // A buffer elsewhere may have another alignment.
+        buffer.copy_within(self.offset..self.offset + kept, offset);
+        buffer[offset + kept..used.max(offset + kept)].fill(0);
+        huge_pages::ask_for(&buffer);
+        (self.offset, self.len, self.buffer) = (offset, len, buffer.into_boxed_slice());
     }
 
     /// Returns the words as rows of one or more cache lines; `len` must be a whole number of rows. The buffer

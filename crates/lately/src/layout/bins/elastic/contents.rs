@@ -70,10 +70,13 @@ impl Contents for ElasticBins {
 
     /// Counts the fingerprints. Those in the spare are estimated from its cells.
     fn distinct_items(&self, _ring: &Ring, age: Age, sample: Sample) -> f64 {
-        let (cells, probes) = (self.lines() as f64, f64::from(self.moment.format.shape().spare_probes()));
         let share = share_of_cells(&self.table(), sample, |of_cell| of_cell == age.0);
-        let spilled = -log1p(-share.min(1.0 - 1.0 / cells)) * cells / probes;
-        self.count_all(age, sample) + spilled
+        self.count_all(age, sample) + self.spilled_of(share)
+    }
+
+    fn spilled_items(&self, ring: &Ring, later: &Ring, sample: Sample) -> f64 {
+        let moment = self.moment_at(ring, later);
+        self.spilled_of(share_of_cells(&self.table_at(&moment), sample, |_| true))
     }
 
     fn words(&self) -> &[u64] {
@@ -104,6 +107,12 @@ impl ElasticBins {
     fn count_of_age(&self, line: &Line, age: Age) -> f64 {
         let queue = self.moment.queue(Portable, line);
         f64::from(self.moment.format.count_of_age(Portable, queue, age.0))
+    }
+
+    /// The distinct items in the spare whose cells are so large a share of all cells.
+    fn spilled_of(&self, share: f64) -> f64 {
+        let (cells, probes) = (self.lines() as f64, f64::from(self.moment.format.shape().spare_probes()));
+        -log1p(-share.min(1.0 - 1.0 / cells)) * cells / probes
     }
 
     /// The number of fingerprints of this age.

@@ -26,6 +26,7 @@
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
 mod contents;
+mod history;
 mod resize;
 mod split;
 
@@ -42,6 +43,7 @@ use crate::layout::words::aligned::AlignedWords;
 use crate::layout::{Contents, Fit, Located, Query, Update, Use};
 use crate::ring::{Age, Ring};
 use crate::shape::{BinShape, ELASTIC_BLOCK_LINES, ELASTIC_GENERATIONS, LEAST_ELASTIC_LINES};
+pub(crate) use history::History;
 use split::{Sides, Split};
 
 /// The lines of a block, the unit of growth, and its cells of the spare.
@@ -132,6 +134,7 @@ pub(crate) struct ElasticBins {
     most_lines: u64,
     /// The number of lines at the start of each generation, by ring position.
     lines_at: Box<[u64]>,
+    history: History,
     words: AlignedWords,
 }
 
@@ -288,7 +291,8 @@ impl ElasticBins {
     pub(in crate::layout) fn new(shape: BinShape, lines: u64, words: AlignedWords, ring: &Ring) -> Self {
         let lines_at = vec![lines; ring.segments() as usize].into_boxed_slice();
         let moment = Moment::new(LineFormat::new(shape), ring, |_| lines);
-        Self { moment, sides: Sides::of(lines), most_lines: lines, lines_at, words }
+        let history = History::new(lines);
+        Self { moment, sides: Sides::of(lines), most_lines: lines, lines_at, history, words }
     }
 
     #[inline]
@@ -319,6 +323,14 @@ impl ElasticBins {
     /// Sets them to those of a snapshot; [`Contents::ring_was_set`] must follow.
     pub(crate) fn set_lines_at(&mut self, lines_at: impl Iterator<Item = u64>) {
         self.lines_at.iter_mut().zip(lines_at).for_each(|(lines, of_snapshot)| *lines = of_snapshot);
+    }
+
+    pub(crate) fn history(&self) -> &History {
+        &self.history
+    }
+
+    pub(crate) fn set_history(&mut self, history: History) {
+        self.history = history;
     }
 
     #[inline(always)]
@@ -362,12 +374,23 @@ impl ElasticBins {
         let side = usize::from(found[0].queue.load > found[1].queue.load);
         let place = table.place(hashes[side], side);
         if self.moment.format.is_full(found[side].queue) {
-            self.spill(hashes, found[0].queue);
-        } else {
-            let fingerprint = self.moment.fingerprint(hashes[side], self.moment.base(hashes[side], side));
-            self.append(fingerprint, place, found[side].queue);
+            return self.write_elsewhere(hash, found[0].queue) || seen;
         }
+        let fingerprint = self.moment.fingerprint(hashes[side], self.moment.base(hashes[side], side));
+        self.append(fingerprint, place, found[side].queue);
         seen
+    }
+
+    /// Inserts an item whose lines are both full: into other lines, or into the spare. Returns true if it was seen
+    /// lately in those lines.
+    #[cold]
+    #[inline(never)]
+    fn write_elsewhere(&mut self, hash: u64, first: Queue) -> bool {
+        if self.makes_room() {
+            return self.write(Portable, hash);
+        }
+        self.spill(hashes_of(hash), first);
+        false
     }
 
     #[inline(always)]
@@ -404,6 +427,7 @@ impl ElasticBins {
             (self.moment.format.spilled(first, &self.moment.now), cell_stamp(&self.moment.now));
         self.line_mut(place)[HEADER] = header;
         cells.for_each(|cell| self.set_cell(cell, stamp));
+        self.history.spilled += 1;
     }
 
     fn set_cell(&mut self, cell: u64, stamp: u64) {
@@ -480,11 +504,13 @@ impl Update for &mut ElasticBins {
 
     fn recycle_newest(&mut self, ring: &Ring) {
         self.lines_at[ring.position_of(Age(0)).index()] = self.lines();
+        self.history.spilled_before = self.history.spilled;
         self.ring_was_set(ring);
         self.visit_due();
     }
 
     fn shorten_window(&mut self, ring: &Ring) {
+        self.history.spilled_before = self.history.spilled;
         self.ring_was_set(ring);
     }
 

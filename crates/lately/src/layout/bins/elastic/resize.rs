@@ -3,10 +3,10 @@
 use alloc::vec::Vec;
 
 use super::split::{Sides, Split};
-use super::{BLOCK, ElasticBins, Format, Moment, cell_at, place_of, words};
+use super::{BLOCK, ElasticBins, Format, History, Moment, cell_at, place_of, words};
 use crate::layout::Fit;
 use crate::layout::bins::kernel::Line;
-use crate::layout::bins::line::{Entry, Queue};
+use crate::layout::bins::line::Entry;
 use crate::layout::instructions::Portable;
 use crate::shape::LEAST_ELASTIC_LINES;
 
@@ -15,9 +15,10 @@ use crate::shape::LEAST_ELASTIC_LINES;
 const SAMPLE: u64 = 32;
 /// A table grows to have room for one more part in so many.
 const SPARE_ROOM: u64 = 32;
-/// With a larger share of their places taken, in percent, lines that are not divided yet are divided: the items that
-/// come find only such lines too often.
-const CROWDED_PERCENT: u64 = 92;
+/// The spilled items of a generation may take one in so many cells of the spare. That hardly raises the rate, however
+/// often it happens in a window. With more, the table grows: most likely it is being divided, and the lines that are
+/// not divided yet are full.
+const CELLS_PER_SPILLED_CELL: u64 = 64;
 /// A table shrinks if it has room for 2.25 times the items it needs room for, and then to 1.25 times.
 const MOST_ROOM: (u64, u64) = (9, 4);
 const ROOM_LEFT: (u64, u64) = (5, 4);
@@ -25,6 +26,8 @@ const ROOM_LEFT: (u64, u64) = (5, 4);
 const GENERATIONS_AT_LIMIT: u64 = 16;
 /// While fewer generations than these can begin early, the table grows by four instead of two in each.
 const FEW_EARLY: u32 = 4;
+/// A table grows at most by this factor at a time.
+const MOST_GROWTH: u64 = 4;
 
 /// How full the lines are, from a sample.
 struct Census {
@@ -32,31 +35,25 @@ struct Census {
     live: u64,
     /// The number of those in the newest generation.
     newest: u64,
-    /// Whether the lines of some kind are so full that they have to be divided.
-    is_crowded: bool,
 }
 
 impl ElasticBins {
     /// Grows or shrinks. `early_left`: the number of generations that may begin before the clock starts them.
     pub(super) fn resize_to_fit(&mut self, early_left: u32) -> Fit {
-        let Census { live, newest, is_crowded } = self.census();
+        let Census { live, newest } = self.census(0);
         let lines = self.lines();
-        let wanted = self.lines_for(live + live / SPARE_ROOM + 1);
-        let wanted =
-            if is_crowded { self.sides.lines_if_divided().clamp(wanted, self.most_lines) } else { wanted };
+        let wanted = self.lines_with_spare_room(live);
         let at_start = self.moment.epochs[0].sides.lines();
-        let has_doubled = wanted > lines && wanted >= 2 * at_start && early_left > 0;
-        if has_doubled {
-            let factor = if early_left > FEW_EARLY { 2 } else { 4 };
-            self.grow_to((factor * lines).clamp(wanted, self.most_lines));
-        } else if wanted > lines {
-            self.grow_to(wanted);
+        let has_doubled = wanted.max(lines) >= 2 * at_start && early_left > 0;
+        if wanted > lines {
+            let factor = if early_left > FEW_EARLY { 2 } else { MOST_GROWTH };
+            self.grow_to(if has_doubled { (factor * lines).clamp(wanted, self.most_lines) } else { wanted });
         } else if wanted * MOST_ROOM.0 / MOST_ROOM.1 <= lines {
             self.shrink_to(wanted * ROOM_LEFT.0 / ROOM_LEFT.1);
         }
         let capacity = self.moment.format.shape().elastic_capacity(self.lines());
         let is_largest = self.lines() == self.most_lines;
-        let room = if is_largest && is_crowded { 0 } else { capacity.saturating_sub(live) };
+        let room = if is_largest && self.spills_too_often(0) { 0 } else { capacity.saturating_sub(live) };
         // At the limit, generations are kept small, so that the window never has to lose much at once.
         let share = capacity / GENERATIONS_AT_LIMIT;
         let next = (room / 2).max(capacity / 64).min(if is_largest { share } else { u64::MAX });
@@ -73,51 +70,89 @@ impl ElasticBins {
         lines.max(LEAST_ELASTIC_LINES).min(self.most_lines)
     }
 
-    fn census(&self) -> Census {
-        let format = &self.moment.format;
-        let mut census = Census { live: 0, newest: 0, is_crowded: false };
+    fn lines_with_spare_room(&self, live: u64) -> u64 {
+        self.lines_for(live + live / SPARE_ROOM + 1)
+    }
+
+    /// The most lines that so many inserts may lead to; the present number if they certainly leave it as it is.
+    /// `before_fit`: the inserts after which the table is fitted.
+    pub(crate) fn most_lines_after(&self, inserts: u64, before_fit: u64) -> u64 {
+        let (lines, may_divide) = (self.lines(), self.spills_too_often(inserts));
+        if inserts <= before_fit && !may_divide {
+            return lines;
+        }
+        // All of them may be written into lines that are looked at.
+        let Census { live, .. } = self.census(inserts.min(lines));
+        let stays = self.lines_with_spare_room(live) <= lines && !(may_divide && self.is_half_full(live));
+        if inserts < lines && stays {
+            return lines;
+        }
+        let filled = lines.saturating_add(self.lines_for(inserts));
+        filled.saturating_mul(MOST_GROWTH).min(self.most_lines)
+    }
+
+    /// Returns true if with `more` items too many found both their lines full since the table last grew, or since the
+    /// newest generation began.
+    fn spills_too_often(&self, more: u64) -> bool {
+        let probes = u64::from(self.moment.format.shape().spare_probes());
+        let spilled = self.history.spilled_lately().saturating_add(more);
+        spilled.saturating_mul(probes * CELLS_PER_SPILLED_CELL) > self.lines()
+    }
+
+    /// Returns true if so many items are at least half of those that the table has room for.
+    fn is_half_full(&self, live: u64) -> bool {
+        2 * live >= self.moment.format.shape().elastic_capacity(self.lines())
+    }
+
+    /// Divides all lines of a side if one more spilled item would be too many. Returns false if the lines stay as they
+    /// are: also if the table is half empty, so that nobody makes it grow with items that share two lines.
+    pub(super) fn makes_room(&mut self) -> bool {
+        let lines = self.lines();
+        if lines < self.most_lines && self.spills_too_often(1) && self.is_half_full(self.census(0).live) {
+            self.grow_to(self.sides.lines_if_divided().min(self.most_lines));
+        }
+        self.lines() > lines
+    }
+
+    /// How full the lines are if every sample has so many items more.
+    fn census(&self, more: u64) -> Census {
+        let mut census = Census { live: 0, newest: 0 };
         for (side, split) in self.sides.splits.iter().enumerate() {
-            let undivided = split.divided()..split.first_of_divided();
-            let count = undivided.end - undivided.start;
-            let [live, newest] = self.sampled(side, undivided, [Format::live, Format::newest]);
-            census.is_crowded |= live * 100 > count * u64::from(format.shape().entries) * CROWDED_PERCENT;
-            let divided = self.sampled(side, 0..split.divided(), [Format::live, Format::newest]);
-            let others =
-                self.sampled(side, split.first_of_divided()..split.places(), [Format::live, Format::newest]);
-            census.live += live + divided[0] + others[0];
-            census.newest += newest + divided[1] + others[1];
+            let (divided, power) = (split.divided(), split.first_of_divided());
+            for kind in [0..divided, divided..power, power..split.places()] {
+                let [live, newest] = self.sampled(side, kind, more);
+                census.live += live;
+                census.newest += newest;
+            }
         }
         census
     }
 
-    /// Sums over these lines, from a sample.
-    fn sampled(
-        &self,
-        side: usize,
-        lines: core::ops::Range<u64>,
-        of_queue: [fn(&Format, Queue) -> u32; 2],
-    ) -> [u64; 2] {
+    /// The numbers of fingerprints of the window and of the newest generation in these lines, from a sample with so many
+    /// more.
+    fn sampled(&self, side: usize, lines: core::ops::Range<u64>, more: u64) -> [u64; 2] {
         let count = lines.end - lines.start;
         let taken = count.min(SAMPLE);
-        let table = self.table();
-        let mut sums = [0; 2];
+        let (table, format) = (self.table(), &self.moment.format);
+        let mut sums = [more; 2];
         for i in 0..taken {
             let line = &table.lines[place_of(lines.start + scaled(i, count, taken), side)];
             let queue = self.moment.queue(Portable, line);
-            sums.iter_mut()
-                .zip(of_queue)
-                .for_each(|(sum, of)| *sum += u64::from(of(&self.moment.format, queue)));
+            sums[0] += u64::from(format.live(queue));
+            sums[1] += u64::from(format.newest(queue));
         }
         sums.map(|sum| if taken == 0 { 0 } else { scaled(sum, count, taken) })
     }
 
-    /// Adds lines. Leaves the table as it is if the memory cannot be allocated.
+    /// Adds lines. A table that stayed as it is, because memory is short, would differ from others that have seen the
+    /// same items, and its rate would rise unnoticed. So the program aborts then.
     pub(super) fn grow_to(&mut self, lines: u64) {
         let (before, after) = (self.sides, Sides::of(lines));
-        let Some(len) = words(lines).and_then(|words| usize::try_from(words).ok()) else { return };
-        if lines <= before.lines() || !self.words.resize(len) {
+        let Some(len) = words(lines) else { return };
+        if lines <= before.lines() {
             return;
         }
+        self.words.resize(usize::try_from(len).unwrap_or(usize::MAX));
         let mut halves = [Vec::with_capacity(64), Vec::with_capacity(64)];
         for side in 0..2 {
             for line in before.splits[side].places()..after.splits[side].places() {
@@ -129,6 +164,7 @@ impl ElasticBins {
             self.set_cell(cell, self.cell(origin));
         }
         self.sides = after;
+        self.history.grew(lines);
     }
 
     /// Moves the fingerprints of a new line from the one it is divided from.
@@ -179,6 +215,7 @@ impl ElasticBins {
             && let Some(len) = words(self.lines())
         {
             self.words.resize(len as usize);
+            self.history.shrinks += 1;
         }
     }
 
@@ -215,6 +252,7 @@ impl ElasticBins {
         self.words.fill(0);
         self.sides = Sides::of(LEAST_ELASTIC_LINES);
         self.lines_at.fill(LEAST_ELASTIC_LINES);
+        self.history = History::new(LEAST_ELASTIC_LINES);
     }
 }
 
