@@ -453,3 +453,20 @@ def test_time_windows_and_options(client: Any) -> None:
     shaped = ShardedFilter(client, "shaped", 3, window=5_000, false_positive_rate=1e-4, shape=(3, 5))
     found = Filter.from_bytes(client.execute_command("APBF.SNAPSHOT", shaped.keys[0])).plan()
     assert (found.required_matches, found.window_generations) == (3, 5)
+
+
+def test_time_windows_without_capacity(client: Any) -> None:
+    """The memory of each shard follows its traffic."""
+    seen = ShardedFilter(client, "elastic", 3, within=timedelta(hours=1), false_positive_rate=1e-4)
+    at_first = seen.memory_bytes
+    items = [f"item {i}" for i in range(60_000)]
+    assert sum(seen.check_and_add_many(items)) < 60 and all(seen.contains_many(items))
+    assert seen.memory_bytes > 3 * at_first and seen.statistics().latest_ms is not None
+    assert "the last 3600000 ms, memory as needed" in repr(seen)
+    assert "item 5" in ShardedFilter(client, "elastic", 3, within=timedelta(hours=1), false_positive_rate=1e-3)
+    for other in ({"within": timedelta(hours=2)}, {"within": timedelta(hours=1), "capacity": 1000}, {"window": 1000}):
+        with pytest.raises(ConfigError, match="exists with a window of"):
+            ShardedFilter(client, "elastic", 3, false_positive_rate=1e-4, **other)  # type: ignore[arg-type]
+    ShardedFilter(client, "fixed", 3, within=timedelta(hours=1), capacity=1000, false_positive_rate=1e-4)
+    with pytest.raises(ConfigError, match="exists with a window of"):
+        ShardedFilter(client, "fixed", 3, within=timedelta(hours=1), false_positive_rate=1e-4)

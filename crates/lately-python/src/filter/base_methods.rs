@@ -344,14 +344,13 @@ impl BaseFilter {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let restore = py.import("lately._native")?.getattr("_restore")?;
-        let arguments =
-            (self.core.is_shared(), self.to_bytes(py)?, self.core.clock.time_given()).into_pyobject(py)?;
+        let arguments = (self.core.is_shared(), self.to_bytes(py)?).into_pyobject(py)?;
         Ok((restore, arguments))
     }
 
     fn __copy__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let copy = py.detach(|| self.core.copy())?;
-        classes::object(py, self.core.is_shared(), copy, self.core.clock.time_given())
+        classes::object(py, self.core.is_shared(), copy)
     }
 
     fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -392,11 +391,6 @@ impl BaseFilter {
 /// Restores a pickled filter; pickle calls this with the arguments from `__reduce__`.
 #[pyfunction]
 #[pyo3(name = "_restore")]
-pub(crate) fn restore(
-    py: Python<'_>,
-    is_shared: bool,
-    snapshot: &Bound<'_, PyBytes>,
-    time_given: bool,
-) -> PyResult<Py<PyAny>> {
-    classes::object(py, is_shared, snapshot::from_bytes(snapshot)?, time_given)
+pub(crate) fn restore(py: Python<'_>, is_shared: bool, snapshot: &Bound<'_, PyBytes>) -> PyResult<Py<PyAny>> {
+    classes::object(py, is_shared, snapshot::from_bytes(snapshot)?)
 }

@@ -18,14 +18,14 @@ impl Filter {
     )]
     fn new(py: Python<'_>, promise: Option<&Bound<'_, PyDict>>) -> PyResult<PyClassInitializer<Self>> {
         let filter = Keywords::read("Filter", promise)?.build(py)?;
-        Ok(Self::initializer(filter, false))
+        Ok(Self::initializer(filter))
     }
 
     /// Loads a filter from a file that save or the command `lately` has written. It continues exactly in the
     /// saved state.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Py<Self>> {
-        Self::restored(py, snapshot::load(py, path)?)
+        Self::object(py, snapshot::load(py, path)?)
     }
 
     /// Restores a filter from the result of to_bytes.
@@ -37,7 +37,7 @@ impl Filter {
     /// True
     #[staticmethod]
     fn from_bytes(snapshot: &Bound<'_, PyBytes>) -> PyResult<Py<Self>> {
-        Self::restored(snapshot.py(), snapshot::from_bytes(snapshot)?)
+        Self::object(snapshot.py(), snapshot::from_bytes(snapshot)?)
     }
 
     /// Forgets everything. The filter is then like a new one, with its clock unset.

@@ -111,7 +111,7 @@ class Window:
     def check_promise(self, keys: list[str], replies: list[Any]) -> None:
         """Raises ConfigError if a shard exists with a promise that does not cover this one."""
         for key, found in zip(keys, map(read_info, replies), strict=True):
-            is_elastic = found.get("most_memory_bytes") is not None
+            is_elastic = "elastic" in _text(found["shape"])
             asked = (None if self.plan.is_elastic else self.plan.window, self.plan.span_ms)
             if (None if is_elastic else found["window"], found["span_ms"]) != asked:
                 raise _another_promise(
