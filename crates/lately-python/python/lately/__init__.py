@@ -13,6 +13,7 @@ False
 
 from lately._dedup import adedup, dedup
 from lately._native import (
+    AllocationError,
     BaseFilter,
     ConfigError,
     Filter,
@@ -24,9 +25,11 @@ from lately._native import (
     shard_of,
     shard_window,
 )
+from lately._native import __version__ as __version__
 from lately._report import AgeRange, Plan, QueryAccesses, Statistics
 
 __all__ = [
+    "AllocationError",
     "AgeRange",
     "BaseFilter",
     "ConfigError",

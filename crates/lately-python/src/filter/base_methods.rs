@@ -1,7 +1,5 @@
 //! `BaseFilter`: the methods that `Filter` and `SharedFilter` have in common.
 
-use std::path::PathBuf;
-
 use lately::Window;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDelta, PyTuple};
@@ -54,7 +52,7 @@ impl BaseFilter {
             if nulls.answer() && !seen.is_empty() {
                 items.missing.iter().for_each(|&position| seen[position] = true);
             }
-            py.detach(|| self.core.perform_many(bulk, seen, || Python::attach(|py| py.check_signals())))
+            py.detach(|| self.core.perform_many(bulk, seen, check_signals))
         };
         if action.has_answers() {
             answers::collect(py, items.len(), items.are_columns, perform)
@@ -63,6 +61,13 @@ impl BaseFilter {
             Ok(py.None().into_bound(py))
         }
     }
+}
+
+fn check_signals() -> PyResult<()> {
+    Python::attach(|py| {
+        py.check_signals()?;
+        Ok(())
+    })
 }
 
 #[pymethods]
@@ -333,7 +338,9 @@ impl BaseFilter {
     /// >>> seen.save(path)
     /// >>> "kept" in Filter.load(path)
     /// True
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    fn save(&self, path: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = path.py();
+        let path = snapshot::path(path)?;
         py.detach(|| self.core.save(&path)).map_err(errors::snapshot)
     }
 
@@ -355,6 +362,27 @@ impl BaseFilter {
 
     fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         self.__copy__(py)
+    }
+
+    fn __sizeof__(&self, py: Python<'_>) -> u64 {
+        size_of::<Self>() as u64 + py.detach(|| self.core.memory_bytes())
+    }
+
+    /// Returns an independent copy.
+    fn copy(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.__copy__(py)
+    }
+
+    /// Adds many items: add_many by the name that sets use.
+    #[pyo3(signature = (items, now=None, *, max_jump=None, nulls=None))]
+    fn update<'py>(
+        &self,
+        items: &Bound<'py, PyAny>,
+        now: Option<&Bound<'py, PyAny>>,
+        max_jump: Option<&Bound<'py, PyAny>>,
+        nulls: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.add_many(items, now, max_jump, nulls)
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {

@@ -13,7 +13,7 @@ use crate::errors;
 /// An item is a str (its UTF-8), a bytes, bytearray or memoryview, an int (its decimal text), or a tuple of
 /// these, which identify it together: "17", b"17" and 17 are the same item, and so are ("a", "17") and
 /// ("a", 17).
-#[pyclass(frozen, subclass, module = "lately")]
+#[pyclass(frozen, subclass, weakref, module = "lately")]
 pub(crate) struct BaseFilter {
     pub(super) core: CoreFilter,
     pub(super) hash_function: HashFunction,

@@ -254,7 +254,7 @@ impl CoreFilter {
                 self.clock.follow(&mut *filter, now, action.adds());
                 action.perform(&mut *filter, hash)
             }
-            Kind::Shared(shared) => action.perform(&mut &*shared.at(&self.clock, now, action.adds()), hash),
+            Kind::Shared(shared) => action.perform(&mut shared.at(&self.clock, now, action.adds()), hash),
         }
     }
 

@@ -1,9 +1,7 @@
 //! The methods that only `Filter` has.
 
-use std::path::PathBuf;
-
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyDict;
 
 use super::classes::Filter;
 use super::snapshot;
@@ -24,8 +22,8 @@ impl Filter {
     /// Loads a filter from a file that save or the command `lately` has written. It continues exactly in the
     /// saved state.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Py<Self>> {
-        Self::object(py, snapshot::load(py, path)?)
+    fn load(path: &Bound<'_, PyAny>) -> PyResult<Py<Self>> {
+        Self::object(path.py(), snapshot::load(path)?)
     }
 
     /// Restores a filter from the result of to_bytes.
@@ -36,7 +34,7 @@ impl Filter {
     /// >>> Filter.from_bytes(seen.to_bytes()) == seen
     /// True
     #[staticmethod]
-    fn from_bytes(snapshot: &Bound<'_, PyBytes>) -> PyResult<Py<Self>> {
+    fn from_bytes(snapshot: &Bound<'_, PyAny>) -> PyResult<Py<Self>> {
         Self::object(snapshot.py(), snapshot::from_bytes(snapshot)?)
     }
 

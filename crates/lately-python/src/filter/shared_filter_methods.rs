@@ -1,9 +1,7 @@
 //! The methods that only `SharedFilter` has.
 
-use std::path::PathBuf;
-
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyDict;
 
 use super::classes::{Filter, SharedFilter};
 use super::core_filter::CoreFilter;
@@ -19,7 +17,7 @@ impl SharedFilter {
         text_signature = "(*, window=None, within=None, capacity=None, false_positive_rate=None, max_slack=None, layout=None, prefer=None, max_memory=None, shape=None, overload=None, seed=None, key=None)"
     )]
     fn new(py: Python<'_>, promise: Option<&Bound<'_, PyDict>>) -> PyResult<PyClassInitializer<Self>> {
-        let filter = Keywords::read("SharedFilter", promise)?.build(py)?;
+        let filter = Keywords::read("SharedFilter", promise)?.build_for_threads(py)?;
         let core = py.detach(|| CoreFilter::shared(filter)).map_err(errors::config)?;
         Ok(Self::initializer(core))
     }
@@ -27,13 +25,13 @@ impl SharedFilter {
     /// Loads a filter from a file that save or the command `lately` has written. It continues exactly in the
     /// saved state.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Py<Self>> {
-        Self::object(py, snapshot::load(py, path)?)
+    fn load(path: &Bound<'_, PyAny>) -> PyResult<Py<Self>> {
+        Self::object(path.py(), snapshot::load(path)?)
     }
 
     /// Restores a filter from the result of to_bytes.
     #[staticmethod]
-    fn from_bytes(snapshot: &Bound<'_, PyBytes>) -> PyResult<Py<Self>> {
+    fn from_bytes(snapshot: &Bound<'_, PyAny>) -> PyResult<Py<Self>> {
         Self::object(snapshot.py(), snapshot::from_bytes(snapshot)?)
     }
 
