@@ -58,15 +58,16 @@ type Group<'py> = (u32, Bound<'py, PyList>, Bound<'py, PyList>);
 /// Groups items by shard; each group keeps their order. Also returns how many items there are, the positions
 /// of missing ones, and whether they came as an array or a column.
 #[pyfunction]
-#[pyo3(name = "_grouped", signature = (items, shards, nulls=None))]
+#[pyo3(name = "_grouped", signature = (items, shards, nulls=None, key=None))]
 pub(crate) fn grouped<'py>(
     items: &Bound<'py, PyAny>,
     shards: &Bound<'_, PyAny>,
     nulls: Option<&Bound<'_, PyAny>>,
+    key: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(usize, Vec<usize>, bool, Vec<Group<'py>>)> {
     let py = items.py();
     let count = shard_count(shards)?;
-    let items = Reader { wanted: Wanted::Bytes, nulls: Nulls::read(nulls)? }.read(items)?;
+    let items = Reader { wanted: Wanted::Bytes, nulls: Nulls::read(nulls)? }.read_key(items, key)?;
     let mut groups = BTreeMap::<u32, Group<'py>>::new();
     let mut failed = Ok(());
     items.for_each(|position, bytes| {

@@ -3,10 +3,11 @@
 import inspect
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from datetime import timedelta
+from operator import itemgetter
 from typing import Any, Literal, Protocol, TypeVar, Unpack, cast
 
 from lately._native import Filter
-from lately._types import Item, Nulls, Promise, Time
+from lately._types import Item, Key, Nulls, Promise, Time
 
 T = TypeVar("T")
 Refresh = Literal["every", "first"]
@@ -30,7 +31,7 @@ class AsyncSeen(Protocol):
 
 def dedup(
     iterable: Iterable[T],
-    key: Callable[[T], Item] | None = None,
+    key: Callable[[T], Item] | Key | None = None,
     *,
     refresh: Refresh = "every",
     time: Callable[[T], Time] | None = None,
@@ -41,8 +42,8 @@ def dedup(
 ) -> Iterator[T]:
     """Yields the elements of an iterable whose key was not seen lately, each as soon as it arrives.
 
-    key: a function that returns the item that identifies an element: a str, bytes or int, or a tuple of these. By
-        default, the element itself.
+    key: a function that returns the item that identifies an element: a str, bytes or int, or a tuple of these; or the
+        name of a field of the elements, or several names. By default, the element itself.
     refresh: with "every", every sighting refreshes an element, so it passes again after it has been silent for the
         window. With "first", only the sighting that passed counts, so an element passes about once per window.
     time: a function that returns the time of an element, for time windows. By default, the filter's clock is used.
@@ -55,7 +56,7 @@ def dedup(
     >>> list(dedup(["a", "b", "a", "c"], window=1000, false_positive_rate=1e-6))
     ['a', 'b', 'c']
     >>> hooks = [{"id": 1, "try": 1}, {"id": 2, "try": 1}, {"id": 1, "try": 2}]
-    >>> list(dedup(hooks, key=lambda hook: hook["id"], window=1000, false_positive_rate=1e-6))
+    >>> list(dedup(hooks, key="id", window=1000, false_positive_rate=1e-6))
     [{'id': 1, 'try': 1}, {'id': 2, 'try': 1}]
     """
     check = _Check(key, refresh, time, max_jump, nulls, filter, promise)
@@ -65,7 +66,7 @@ def dedup(
 
 def adedup(
     iterable: AsyncIterable[T] | Iterable[T],
-    key: Callable[[T], Item] | None = None,
+    key: Callable[[T], Item] | Key | None = None,
     *,
     refresh: Refresh = "every",
     time: Callable[[T], Time] | None = None,
@@ -95,7 +96,7 @@ class _Check:
 
     def __init__(
         self,
-        key: Callable[[Any], Item] | None,
+        key: Callable[[Any], Item] | Key | None,
         refresh: Refresh,
         time: Callable[[Any], Time] | None,
         max_jump: timedelta | None,
@@ -121,6 +122,10 @@ class _Check:
             raise TypeError(
                 f"time was given, but a {type(filter).__name__} lives on the clock of its servers: leave out time, or use a Filter"
             )
+        if isinstance(key, str):
+            key = itemgetter(key)
+        elif key is not None and not callable(key):
+            key = itemgetter(*key)
         self._key, self._time, self._nulls = key, time, nulls
         self._options: dict[str, Any] = {} if max_jump is None else {"max_jump": max_jump}
 

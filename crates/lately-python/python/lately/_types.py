@@ -26,6 +26,9 @@ Time = datetime | SupportsIndex | Datetime64
 Nulls = Literal["fail", "pass", "drop"]
 """What a bulk call does with missing items: fail; answer them as new; or answer them as seen. It never adds them."""
 
+Key = str | Sequence[str]
+"""Names of the columns of a table that together identify a row."""
+
 Layout = Literal["slices", "blocks", "rows", "bins"]
 Prefer = Literal["balanced", "speed", "memory"]
 Overload = Literal["keep_window", "keep_rate"]

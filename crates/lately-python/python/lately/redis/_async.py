@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any, Self, Unpack
 
 from lately._report import AgeRange, Plan
-from lately._types import Item, Items, Nulls
+from lately._types import Item, Items, Key, Nulls
 from lately.redis import _client, _statistics
 from lately.redis._client import AsyncClient
 from lately.redis._statistics import ShardedStatistics
@@ -61,21 +61,21 @@ class AsyncShardedFilter:
         """Returns True if the item was seen lately; adds it otherwise."""
         return bool((await self.check_or_add_many([item]))[0])
 
-    async def add_many(self, items: Items, *, nulls: Nulls | None = None) -> None:
+    async def add_many(self, items: Items, *, nulls: Nulls | None = None, key: Key | None = None) -> None:
         """Adds many items. If one shard fails, others may already have added their items."""
-        await self._answers(self._window.call("check_and_add", items, nulls))
+        await self._answers(self._window.call("check_and_add", items, nulls, key))
 
-    async def contains_many(self, items: Items, *, nulls: Nulls | None = None) -> Any:
+    async def contains_many(self, items: Items, *, nulls: Nulls | None = None, key: Key | None = None) -> Any:
         """Calls contains for each item; the result is as in Filter: for columns an array, otherwise a list."""
-        return await self._answers(self._window.call("contains", items, nulls))
+        return await self._answers(self._window.call("contains", items, nulls, key))
 
-    async def check_and_add_many(self, items: Items, *, nulls: Nulls | None = None) -> Any:
+    async def check_and_add_many(self, items: Items, *, nulls: Nulls | None = None, key: Key | None = None) -> Any:
         """Calls check_and_add for each item; a repeat within the call counts as seen. The result is as in Filter."""
-        return await self._answers(self._window.call("check_and_add", items, nulls))
+        return await self._answers(self._window.call("check_and_add", items, nulls, key))
 
-    async def check_or_add_many(self, items: Items, *, nulls: Nulls | None = None) -> Any:
+    async def check_or_add_many(self, items: Items, *, nulls: Nulls | None = None, key: Key | None = None) -> Any:
         """Calls check_or_add for each item. The result is as in Filter."""
-        return await self._answers(self._window.call("check_or_add", items, nulls))
+        return await self._answers(self._window.call("check_or_add", items, nulls, key))
 
     async def age_of(self, item: Item) -> AgeRange | None:
         """Returns how long ago the item was last added, counted in inserts of its shard; None if not seen lately."""

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Unpack, cast
 
 from lately._report import AgeRange, Plan
-from lately._types import Item, Items, Nulls
+from lately._types import Item, Items, Key, Nulls
 from lately.redis import _client, _statistics
 from lately.redis._client import Client
 from lately.redis._statistics import ShardedStatistics
@@ -81,22 +81,22 @@ class ShardedFilter:
         """Returns True if the item was seen lately; adds it otherwise."""
         return bool(self.check_or_add_many([item])[0])
 
-    def add_many(self, items: Items, *, nulls: Nulls | None = None) -> None:
+    def add_many(self, items: Items, *, nulls: Nulls | None = None, key: Key | None = None) -> None:
         """Adds many items. Commands go to several shards at the same time, in a cluster to at most eight. If one shard
         fails, others may already have added their items."""
-        self._answers(self._window.call("check_and_add", items, nulls))
+        self._answers(self._window.call("check_and_add", items, nulls, key))
 
-    def contains_many(self, items: Items, *, nulls: Nulls | None = None) -> Any:
+    def contains_many(self, items: Items, *, nulls: Nulls | None = None, key: Key | None = None) -> Any:
         """Calls contains for each item; the result is as in Filter: for columns an array, otherwise a list."""
-        return self._answers(self._window.call("contains", items, nulls))
+        return self._answers(self._window.call("contains", items, nulls, key))
 
-    def check_and_add_many(self, items: Items, *, nulls: Nulls | None = None) -> Any:
+    def check_and_add_many(self, items: Items, *, nulls: Nulls | None = None, key: Key | None = None) -> Any:
         """Calls check_and_add for each item; a repeat within the call counts as seen. The result is as in Filter."""
-        return self._answers(self._window.call("check_and_add", items, nulls))
+        return self._answers(self._window.call("check_and_add", items, nulls, key))
 
-    def check_or_add_many(self, items: Items, *, nulls: Nulls | None = None) -> Any:
+    def check_or_add_many(self, items: Items, *, nulls: Nulls | None = None, key: Key | None = None) -> Any:
         """Calls check_or_add for each item. The result is as in Filter."""
-        return self._answers(self._window.call("check_or_add", items, nulls))
+        return self._answers(self._window.call("check_or_add", items, nulls, key))
 
     def age_of(self, item: Item) -> AgeRange | None:
         """Returns how long ago the item was last added, counted in inserts of its shard; None if not seen lately."""

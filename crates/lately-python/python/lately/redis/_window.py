@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict, cast
 
 from lately._native import ConfigError, _grouped, item_bytes, plan, shard_of, shard_window
 from lately._report import AgeRange
-from lately._types import Item, Layout, Nulls, Overload
+from lately._types import Item, Key, Layout, Nulls, Overload
 
 ITEMS_PER_COMMAND = 500
 """A server executes one command at a time, so each command should be short."""
@@ -133,14 +133,14 @@ class Window:
         data = item_bytes(item)
         return ("APBF.AGE", self.keys[shard_of(data, self.shards)], data)
 
-    def call(self, word: Literal["contains", "check_and_add", "check_or_add"], items: Any, nulls: Nulls | None) -> "Call":
+    def call(self, word: Literal["contains", "check_and_add", "check_or_add"], items: Any, nulls: Nulls | None, key: Key | None) -> "Call":
         # A lost shard must not be replaced by a new one with another promise, so no command creates a shard.
         command = {
             "contains": ("APBF.MEXISTS",),
             "check_and_add": ("APBF.INSERT", "NOCREATE", "ITEMS"),
             "check_or_add": ("APBF.INSERT", "NX", "NOCREATE", "ITEMS"),
         }[word]
-        count, missing, is_column, groups = _grouped(items, self.shards, nulls)
+        count, missing, is_column, groups = _grouped(items, self.shards, nulls, key)
         answers = [False] * count
         for position in missing:
             answers[position] = nulls == "drop"
