@@ -370,7 +370,7 @@ struct Head {
     header: Header,
     starts: Vec<u8>,
     elastic: Option<Elastic>,
-    /// The lines at the start of each generation of an elastic filter.
+    /// The lines at the start of each generation of an elastic filter, or the least since.
     lines_at: Vec<u8>,
 }
 
@@ -448,7 +448,7 @@ impl Head {
             let mut input = Reader(&self.lines_at);
             let mut lines_at = Vec::with_capacity(ring.segments() as usize);
             for _ in ring.ages() {
-                lines_at.push(Elastic::lines("lines_at", &mut input, self.header.dimensions.cells)?);
+                lines_at.push(Elastic::lines("lines_at", &mut input, elastic.lines)?);
             }
             bins.set_lines_at(lines_at.into_iter());
             bins.set_history(elastic.history);
