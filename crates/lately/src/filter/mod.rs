@@ -223,12 +223,13 @@ impl Filter {
         self.dimensions.bytes_with(self.cells())
     }
 
-    /// Returns the most bytes that the filter may have on the heap after so many more inserts: exactly
-    /// [`memory_bytes`](Self::memory_bytes) if none of them can make it grow. Only an elastic window grows.
+    /// Returns the most bytes that the filter may have on the heap after so many more inserts, as far as their number
+    /// tells: [`memory_bytes`](Self::memory_bytes) if it has room for them. Only an elastic window grows.
     ///
     /// If an elastic filter grows and its memory cannot be allocated, the program aborts, as for a `Vec` that
-    /// grows. For programs that must not abort, this tells what to ask for before the inserts. A filter may also
-    /// grow when its clock starts a generation: see [`next_shift_ms`](Self::next_shift_ms).
+    /// grows. For programs that must not abort, this tells what to ask for before the inserts. Rarely, a filter grows
+    /// by up to a half although it has room: if too many items find both their lines full. It may also grow when its
+    /// clock starts a generation: see [`next_shift_ms`](Self::next_shift_ms).
     ///
     /// ```
     /// use lately::Filter;
@@ -245,7 +246,9 @@ impl Filter {
     #[must_use]
     pub fn most_memory_bytes_after(&self, inserts: u64) -> u64 {
         let cells = match &self.memory {
-            Memory::Elastic(bins) => bins.most_lines_after(inserts, self.ageing.inserts_before_full()),
+            Memory::Elastic(bins) if inserts > self.ageing.inserts_before_full() => {
+                bins.most_lines_after(inserts)
+            }
             _ => self.cells(),
         };
         self.dimensions.bytes_with(cells)

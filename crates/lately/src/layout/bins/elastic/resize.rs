@@ -74,20 +74,14 @@ impl ElasticBins {
         self.lines_for(live + live / SPARE_ROOM + 1)
     }
 
-    /// The most lines that so many inserts may lead to; the present number if they certainly leave it as it is.
-    /// `before_fit`: the inserts after which the table is fitted.
-    pub(crate) fn most_lines_after(&self, inserts: u64, before_fit: u64) -> u64 {
-        let (lines, may_divide) = (self.lines(), self.spills_too_often(inserts));
-        if inserts <= before_fit && !may_divide {
-            return lines;
-        }
+    /// The most lines that a look after so many inserts may lead to; the present number if it certainly leaves them.
+    pub(crate) fn most_lines_after(&self, inserts: u64) -> u64 {
         // All of them may be written into lines that are looked at.
-        let Census { live, .. } = self.census(inserts.min(lines));
-        let stays = self.lines_with_spare_room(live) <= lines && !(may_divide && self.is_half_full(live));
-        if inserts < lines && stays {
-            return lines;
+        let Census { live, .. } = self.census(inserts.min(self.lines()));
+        if inserts < self.lines() && self.lines_with_spare_room(live) <= self.lines() {
+            return self.lines();
         }
-        let filled = lines.saturating_add(self.lines_for(inserts));
+        let filled = self.lines().saturating_add(self.lines_for(inserts));
         filled.saturating_mul(MOST_GROWTH).min(self.most_lines)
     }
 
