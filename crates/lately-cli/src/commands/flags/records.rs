@@ -70,6 +70,39 @@ impl RecordFlags {
         }
     }
 
+    /// Returns a number for how keys are made, which is the same for the same flags. It is never 0.
+    pub(crate) fn label(&self) -> u64 {
+        HashFunction::default().hash(self.keys_as_flags().as_bytes()).max(1)
+    }
+
+    /// Returns the flags that decide on keys, in one spelling. States keep a fingerprint of it, so it must not change.
+    fn keys_as_flags(&self) -> String {
+        let mut flags: Vec<String> = Vec::new();
+        if self.csv {
+            flags.push("--csv".into());
+        }
+        if !self.field.is_empty() {
+            flags.push(format!("--field {:?}", List::joined(&self.field)));
+        }
+        for name in List::joined(&self.column) {
+            flags.push(format!("--column {name}"));
+        }
+        for path in List::joined(&self.json) {
+            flags.push(format!("--json {path}"));
+        }
+        if let Some(regex) = &self.key_regex {
+            flags.push(format!("--key-regex {regex}"));
+        }
+        let separates = self.csv || !self.field.is_empty();
+        if separates && (self.csv || self.delimiter.is_some()) {
+            flags.push(format!("--delimiter {:?}", self.tag_delimiter()));
+        }
+        if self.ignore_case {
+            flags.push("--ignore-case".into());
+        }
+        flags.join("\n")
+    }
+
     /// Returns how lines about records are written among them.
     pub(crate) fn line_format(&self) -> LineFormat {
         if self.csv {
@@ -166,4 +199,42 @@ fn max_record(text: &str) -> Result<u64, String> {
         return Err("no record would be short enough; write for example 16MiB".into());
     }
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args as _, FromArgMatches as _};
+
+    use super::*;
+
+    fn flags(line: &str) -> RecordFlags {
+        let command = RecordFlags::augment_args(clap::Command::new("test").no_binary_name(true));
+        RecordFlags::from_arg_matches(
+            &command.get_matches_from(line.split(' ').filter(|word| !word.is_empty())),
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn the_same_keys_have_the_same_label_in_every_version() {
+        for (line, spelled) in [
+            ("", ""),
+            ("-0 --missing drop", ""),
+            ("-f 2-4,1", "--field [2, 3, 4, 1]"),
+            ("-f 2 -d \\t", "--field [2]\n--delimiter [9]"),
+            ("--csv --column a,b", "--csv\n--column a\n--column b\n--delimiter [44]"),
+            ("--csv -f 1 --no-header -d ;", "--csv\n--field [1]\n--delimiter [59]"),
+            (
+                "--json a.b[0],\"x.y\",. --ignore-case",
+                "--json \"a\".\"b\"[0]\n--json \"x.y\"\n--json .\n--ignore-case",
+            ),
+            ("--key-regex a(b)", "--key-regex a(b)"),
+        ] {
+            assert_eq!(flags(line).keys_as_flags(), spelled, "{line}");
+        }
+        assert_eq!(flags("--json id").label(), flags("-j \"id\"").label());
+        assert_eq!(flags("--csv").label(), flags("--csv -d ,").label());
+        assert_ne!(flags("-f 1").label(), flags("").label());
+        assert_eq!(flags("").label(), 0x2d06_8005_38d3_94c2);
+    }
 }

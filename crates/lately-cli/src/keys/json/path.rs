@@ -1,5 +1,7 @@
 //! The grammar of paths: `a.b[0]."x.y"`. A path `.` is the whole record.
 
+use std::fmt;
+
 /// One step into a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
@@ -11,6 +13,29 @@ pub(super) enum Step {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct JsonPath {
     pub(super) steps: Vec<Step>,
+}
+
+/// Writes a path in the spelling with all quotes.
+impl fmt::Display for JsonPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.steps.is_empty() {
+            return f.write_str(".");
+        }
+        for (number, step) in self.steps.iter().enumerate() {
+            match step {
+                Step::Element(index) => write!(f, "[{index}]")?,
+                Step::Member(name) => {
+                    write!(
+                        f,
+                        "{}{}",
+                        if number > 0 { "." } else { "" },
+                        serde_json::Value::from(name.as_str())
+                    )?;
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 const EXAMPLES: &str = "write for example user.id, items[0].sku or \"name.with.dots\"";
