@@ -36,6 +36,11 @@ impl RecordEnds {
         self.place = Place::FileStart(0);
     }
 
+    /// Returns true if the bytes so far end inside quotes.
+    pub(crate) fn is_in_quotes(&self) -> bool {
+        matches!(self.place, Place::Quoted)
+    }
+
     /// Returns the end (after the newline) of the record that continues at `from`, or `None` if the bytes end
     /// first. The next call must continue after these bytes.
     pub(crate) fn find(&mut self, bytes: &[u8], from: usize) -> Option<usize> {

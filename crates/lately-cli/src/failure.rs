@@ -21,6 +21,9 @@ pub(crate) enum Failure {
     /// The reader of the output has closed it, which is not an error.
     #[error("the output was closed")]
     OutputClosed,
+    /// There were repeats, and the user asked for an exit code that says so.
+    #[error("there were repeats")]
+    Duplicates,
     /// The run ended in order because of a signal; the exit code says which.
     #[error("stopped by signal {0}")]
     Stopped(i32),
@@ -45,10 +48,11 @@ impl Failure {
     }
 
     /// Prints the message, if there is one, and returns the exit code: 0 for a closed output, 2 for usage,
-    /// 128 plus the signal's number after a signal, as shells do, and 1 otherwise.
+    /// 3 for repeats, 128 plus the signal's number after a signal, as shells do, and 1 otherwise.
     pub(crate) fn report(&self) -> ExitCode {
         match self {
             Self::OutputClosed => ExitCode::SUCCESS,
+            Self::Duplicates => ExitCode::from(3),
             Self::Stopped(signal) => ExitCode::from(128_u8.saturating_add(*signal as u8)),
             Self::Usage(_) => {
                 tell(&format!("lately: {self}"));

@@ -10,6 +10,7 @@ mod deciding;
 mod failure;
 mod keys;
 mod reading;
+mod shown;
 mod system;
 mod writing;
 
@@ -17,7 +18,13 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
+use failure::Failure;
+
 fn main() -> ExitCode {
+    if let Some(name) = system::closed_streams::first_closed() {
+        let remedy = "redirect it to a file, or to /dev/null if it is not needed";
+        return Failure::other(format!("{name} is closed; {remedy}")).report();
+    }
     match commands::Lately::parse().run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),

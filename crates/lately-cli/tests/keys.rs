@@ -155,6 +155,53 @@ fn records_without_a_key_pass_are_dropped_or_end_the_run() {
 }
 
 #[test]
+fn records_without_a_key_are_told_once() {
+    let input: String = (0..100)
+        .map(|n| if n % 20 == 7 { format!("{{\"id\":{n}}}\n") } else { "{\"no\":1}\n".into() })
+        .collect();
+    let told = |options: &str, input: &str| {
+        let output = common::run(
+            &mut common::lately(common::words(&format!("dedup --window 10 {options}"))),
+            input.as_bytes(),
+        );
+        assert!(output.status.success());
+        common::text(&output.stderr)
+    };
+    assert_eq!(
+        told("--json id", &input),
+        "lately: 95 of 100 records lack a value of their key, and passed without a check: the first is record 1 of the run\n"
+    );
+    assert_eq!(
+        told("--json id --missing drop", &input),
+        "lately: 95 of 100 records lack a value of their key, and were left out: the first is record 1 of the run\n"
+    );
+    // A header is counted, so that the number is the line's.
+    assert!(told("--csv --column b", "a,b\n1,2\n1\n").ends_with(": the first is record 3 of the run\n"));
+    assert_eq!(told("--json id", "{\"id\":1}\n"), "");
+    for (path, right) in
+        [("$.ev.id", "ev.id"), ("$..id", "id"), (".ev.id", "ev.id"), ("/ev/id", "ev.id"), ("$", "user.id")]
+    {
+        let refused = complaint(&format!("dedup --window 10 --json {path}"), b"", 2);
+        assert!(
+            refused.contains(&format!("write {right}")) || refused.contains(&format!("for example {right}")),
+            "{refused}"
+        );
+    }
+}
+
+#[test]
+fn a_huge_header_is_not_repeated_in_full() {
+    let directory = common::Directory::new("header");
+    let names = "column,".repeat(100_000);
+    let first = directory.file("first", format!("{names}\n"));
+    let second = directory.file("second", format!("{names}other\n"));
+    for flags in [format!("--csv --column none {first}"), format!("--csv {first} {second}")] {
+        let refused = complaint(&format!("dedup --window 10 {flags}"), b"", 1);
+        assert!(refused.len() < 3_000 && refused.contains("..."), "{} bytes", refused.len());
+    }
+}
+
+#[test]
 fn times_in_fields_columns_and_paths() {
     let expired = "--within 10s --capacity 1000 --fp 1e-9 --slack 0.2";
     let run = |options: &str, input: &[u8]| text(&answer(&format!("dedup {expired} {options}"), input));

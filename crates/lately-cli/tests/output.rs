@@ -150,6 +150,50 @@ fn an_input_that_is_the_output_is_refused() {
 }
 
 #[test]
+fn no_file_is_written_that_is_read_or_written_for_another_purpose() {
+    let directory = Directory::new("clash");
+    let input = directory.file("input", "a\na\n");
+    let (link, hard) = (directory.name("link"), directory.name("hard"));
+    std::os::unix::fs::symlink(&input, &link).unwrap();
+    fs::hard_link(&input, &hard).unwrap();
+    let state = directory.name("state");
+    answer(&format!("dedup --window 10 --state {state}"), b"a\n");
+    let before = fs::read(&state).unwrap();
+    for (flags, named) in [
+        (format!("--stats-json {input} {input}"), "an input and --stats-json"),
+        (format!("--stats-json {link} {input}"), "an input and --stats-json"),
+        (format!("--stats-json {input} {link}"), "an input and --stats-json"),
+        (format!("--stats-json {hard} - {input}"), "an input and --stats-json"),
+        (format!("--state {link} {input}"), "an input and --state"),
+        (format!("--state {state} --stats-json {state}"), "--state and --stats-json"),
+        (format!("--state {link}2 --stats-json {link}2"), "--state and --stats-json"),
+    ] {
+        let refused = common::complaint(&format!("dedup --window 10 {flags}"), b"", 2);
+        assert!(refused.contains(named) && refused.contains("the same file"), "{flags}: {refused}");
+    }
+    let append = |path: &str| Stdio::from(OpenOptions::new().append(true).open(path).unwrap());
+    for (line, output) in [
+        (format!("dedup --window 10 --state {state}"), &state),
+        (format!("dedup --window 10 --stats-json {hard}"), &input),
+        (format!("contains --state {state}"), &state),
+    ] {
+        let refused = lately(words(&line)).stdin(Stdio::null()).stdout(append(output)).output().unwrap();
+        assert_eq!(refused.status.code(), Some(1), "{line}");
+        assert!(text(&refused.stderr).contains("is where the output goes"), "{}", text(&refused.stderr));
+    }
+    assert_eq!((fs::read(&input).unwrap(), fs::read(&state).unwrap()), (b"a\na\n".to_vec(), before));
+    // What is not a regular file may have several uses.
+    answer(&format!("dedup --window 10 --stats-json /dev/null {input} /dev/null"), b"");
+}
+
+#[test]
+fn the_summary_may_go_to_standard_output() {
+    let written = text(&answer("dedup --window 10 --stats-json -", b"a\na\n"));
+    let (records, summary) = written.split_once('\n').unwrap();
+    assert_eq!((records, common::json(summary)["duplicates"].as_u64()), ("a", Some(1)));
+}
+
+#[test]
 fn a_state_that_does_not_fit_on_disk_is_reported_and_the_saved_one_stays() {
     let (directory, line, before) = saved_state("limit", "dedup --window 100k");
     // A limit on the file size, with its signal ignored, acts like a disk that is full after 4 KiB.
@@ -169,6 +213,25 @@ fn a_state_that_does_not_fit_on_disk_is_reported_and_the_saved_one_stays() {
     assert!(text(&output.stderr).contains("state: File too large"), "{}", text(&output.stderr));
     assert_eq!(fs::read(directory.path("state")).unwrap(), before);
     assert_eq!(directory.entries(), ["state", "state.lock"], "nothing is left beside it");
+}
+
+/// The runtime replaces a closed stream by `/dev/null`, where records would be lost without a word.
+#[test]
+fn a_closed_standard_stream_is_refused_before_anything_is_read() {
+    let directory = Directory::new("descriptors");
+    let state = directory.name("state");
+    for (closed, named) in [("<&-", "standard input"), (">&-", "standard output"), ("2>&-", "")] {
+        let script =
+            format!("exec {} dedup --window 10 --state {state} {closed}", env!("CARGO_BIN_EXE_lately"));
+        let output = run(common::program("/bin/sh").args(["-c", &script]), b"a\n");
+        assert_eq!(output.status.code(), Some(1), "{closed}");
+        let told = text(&output.stderr);
+        assert!(
+            told.contains(named) && (named.is_empty() || told.contains("is closed; redirect it")),
+            "{told}"
+        );
+        assert!(directory.entries().is_empty());
+    }
 }
 
 #[test]
@@ -280,5 +343,5 @@ fn a_run_without_any_keys_is_reported() {
         text(&output.stderr)
     };
     assert!(told("--field 3").contains("no record had a key"));
-    assert_eq!(told("--field 2"), "");
+    assert_eq!(told("--field 1"), "");
 }

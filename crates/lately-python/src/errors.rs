@@ -6,6 +6,7 @@ use std::fmt::Display;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PySlice;
 
 create_exception!(
     lately,
@@ -18,6 +19,12 @@ create_exception!(
     SnapshotError,
     PyValueError,
     "Raised if bytes or a file are not exactly one valid snapshot that this version can read."
+);
+create_exception!(
+    lately,
+    JumpError,
+    PyValueError,
+    "Raised by advance_to if the time is further ahead of the latest one than max_jump. Nothing has changed then."
 );
 
 pub(crate) fn config(error: lately::ConfigError) -> PyErr {
@@ -36,9 +43,6 @@ pub(crate) fn config(error: lately::ConfigError) -> PyErr {
             "window and within were both given: give window (inserts), or within and capacity (a span of time)"
                 .into()
         }
-        lately::ConfigError::MissingCapacity => {
-            "within needs capacity: give the largest number of inserts that you expect in that time".into()
-        }
         lately::ConfigError::CapacityWithoutSpan { .. } => {
             "capacity was given without within: leave it out for a count window, or give within for a time window"
                 .into()
@@ -48,8 +52,33 @@ pub(crate) fn config(error: lately::ConfigError) -> PyErr {
              time window with within=timedelta and capacity=inserts"
                 .into()
         }
+        lately::ConfigError::SharedElastic => {
+            "threads cannot share a time window without a capacity: give capacity, the largest number of different \
+             items that you expect in that time, or use a Filter, which threads use one at a time"
+                .into()
+        }
+        lately::ConfigError::ElasticShape => {
+            "a time window without a capacity grows and shrinks, which only the layout \"bins\" can, in a shape of its \
+             own: give capacity, or leave out layout and shape"
+                .into()
+        }
+        lately::ConfigError::Allocation { bytes } => format!(
+            "{bytes} bytes cannot be allocated here: ask for a smaller window or a higher rate, or give max_memory=bytes"
+        ),
         other => other.to_string(),
     })
+}
+
+/// The error for a time that is too far ahead.
+pub(crate) fn jump(error: &lately::JumpError) -> PyErr {
+    JumpError::new_err(format!(
+        "now = {} ms is {} ms ahead of the latest time, {} ms, but max_jump is {} ms: check the time, or give a longer \
+         max_jump",
+        error.now_ms,
+        error.ahead.as_millis(),
+        error.latest_ms,
+        error.max_jump.as_millis()
+    ))
 }
 
 pub(crate) fn snapshot(error: lately::SnapshotError) -> PyErr {
@@ -62,6 +91,14 @@ pub(crate) fn snapshot(error: lately::SnapshotError) -> PyErr {
         // The snapshot is valid, so this is not a SnapshotError.
         lately::SnapshotError::Allocation { .. } => PyMemoryError::new_err(error.to_string()),
         other => SnapshotError::new_err(other.to_string()),
+    }
+}
+
+/// The error for a filter that cannot be shared by threads, after it was planned.
+pub(crate) fn sharing(error: lately::ConfigError, bytes: u64) -> PyErr {
+    match error {
+        lately::ConfigError::SharedElastic => snapshot(lately::SnapshotError::SharedElastic),
+        _ => NoMemory::ForFilter { bytes }.into(),
     }
 }
 
@@ -111,4 +148,38 @@ pub(crate) fn located(py: Python<'_>, place: impl Display, error: PyErr) -> PyEr
 fn describe(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
+/// A bulk call that a signal has ended.
+pub(crate) struct Interrupted {
+    /// How many items were done, from the first on.
+    pub(crate) done: usize,
+    pub(crate) error: PyErr,
+}
+
+impl Interrupted {
+    /// Returns the exception, and tells it how far the call got: for readers as a note, for programs as the
+    /// attributes `items_done` and `answers`.
+    pub(crate) fn describe(self, py: Python<'_>, len: usize, answers: Option<&Bound<'_, PyAny>>) -> PyErr {
+        let Self { done, error } = self;
+        let tell = || {
+            let exception = error.value(py);
+            let note = format!(
+                "the call was interrupted after the first {done} of {len} items; this exception has their number as \
+                 items_done{}",
+                if answers.is_some() { ", and their answers as answers" } else { "" }
+            );
+            exception.call_method1("add_note", (note,))?;
+            exception.setattr("items_done", done)?;
+            if let Some(answers) = answers {
+                exception
+                    .setattr("answers", answers.get_item(PySlice::new(py, 0, done.cast_signed(), 1))?)?;
+            }
+            PyResult::Ok(())
+        };
+        match tell() {
+            Ok(()) => error,
+            Err(other) => other,
+        }
+    }
 }

@@ -11,20 +11,21 @@
 #![allow(clippy::doc_markdown, clippy::doc_link_with_quotes)]
 
 mod answers;
-mod clock;
+mod arrow;
 mod errors;
 mod filter;
 mod items;
 mod promise;
 mod report;
 mod shards;
+mod time;
 
 use pyo3::prelude::*;
 
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use crate::errors::{ConfigError, SnapshotError};
+    use crate::errors::{ConfigError, JumpError, SnapshotError};
     #[pymodule_export]
     use crate::filter::{BaseFilter, Filter, SharedFilter, restore};
     #[pymodule_export]

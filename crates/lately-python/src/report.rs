@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use lately::{AgeRange, Plan, Segment, Statistics, Window};
+use lately::{AgeRange, Overload, Plan, Segment, Statistics, Window};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyRange, PyTuple};
@@ -22,15 +22,14 @@ fn instance<'py>(py: Python<'py>, class: &str, fields: &Bound<'py, PyDict>) -> P
 }
 
 pub(crate) fn plan<'py>(py: Python<'py>, plan: &Plan) -> PyResult<Bound<'py, PyAny>> {
-    let (span_ms, overload) = match plan.window {
-        Window::Time { span, overload, .. } => (Some(span.as_millis() as u64), Some(overload.name())),
-        _ => (None, None),
-    };
+    let span_ms = plan.window.span().map(|span| span.as_millis() as u64);
     let (parts, block_bits, row_bytes, fingerprint_bits) = match plan.shape.segment {
         Segment::Slices { parts } => (parts, None, None, None),
         Segment::Blocks { block_bits, bits_per_block } => (bits_per_block, Some(block_bits), None, None),
         Segment::Rows { row_bytes, parts } => (parts, None, Some(row_bytes), None),
-        Segment::Bins { fingerprint_bits } => (1, None, None, Some(fingerprint_bits)),
+        Segment::Bins { fingerprint_bits } | Segment::ElasticBins { fingerprint_bits } => {
+            (1, None, None, Some(fingerprint_bits))
+        }
         _ => (0, None, None, None),
     };
     let accesses = fields!(py, {
@@ -40,8 +39,9 @@ pub(crate) fn plan<'py>(py: Python<'py>, plan: &Plan) -> PyResult<Bound<'py, PyA
     });
     let fields = fields!(py, {
         window: plan.window.items(),
+        is_elastic: matches!(plan.window, Window::Elastic { .. }),
         span_ms: span_ms,
-        overload: overload,
+        overload: plan.window.overload().map(Overload::name),
         layout: plan.layout().name(),
         required_matches: plan.shape.required_matches,
         window_generations: plan.shape.window_generations,
@@ -79,7 +79,11 @@ fn range<'py>(py: Python<'py>, ends: &RangeInclusive<u64>) -> PyResult<Bound<'py
     py.get_type::<PyRange>().call1((*ends.start(), u128::from(*ends.end()) + 1))
 }
 
-pub(crate) fn statistics<'py>(py: Python<'py>, statistics: &Statistics) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn statistics<'py>(
+    py: Python<'py>,
+    statistics: &Statistics,
+    refused_times: u64,
+) -> PyResult<Bound<'py, PyAny>> {
     let ages = statistics.items_by_age.iter().map(|age| age_range(py, age)).collect::<PyResult<Vec<_>>>()?;
     let fields = fields!(py, {
         inserts: statistics.inserts,
@@ -89,6 +93,7 @@ pub(crate) fn statistics<'py>(py: Python<'py>, statistics: &Statistics) -> PyRes
         estimated_false_positive_rate: statistics.estimated_false_positive_rate,
         estimated_distinct_items: statistics.estimated_distinct_items,
         backward_steps: statistics.backward_steps,
+        refused_times: refused_times,
         overloaded_generations: statistics.overloaded_generations,
         latest_ms: statistics.latest_ms,
         memory_bytes: statistics.memory_bytes,

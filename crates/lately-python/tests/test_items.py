@@ -4,7 +4,9 @@ import array
 import enum
 import subprocess
 import sys
+from typing import Any
 from collections.abc import Callable
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -226,7 +228,7 @@ def test_pandas_series_that_arrow_cannot_convert() -> None:
         new(window=64, false_positive_rate=1e-6).add_many(pandas.Series(["a", 17, 1.5], dtype=object))
 
 
-def test_extension_types_are_read_as_their_storage() -> None:
+def test_extension_types_of_strings_and_bytes_are_read_as_their_storage() -> None:
     digests = [b"0123456789abcdef", bytes(16)]
     storage = pyarrow.array(digests, pyarrow.binary(16))
     same_filters(digests, pyarrow.ExtensionArray.from_storage(pyarrow.uuid(), storage))
@@ -299,14 +301,20 @@ class Masked(numpy.ma.MaskedArray):  # type: ignore[type-arg]
         (pyarrow.array([1], pyarrow.timestamp("ms")), TypeError, "not dates or times"),
         (pyarrow.array([1], pyarrow.date32()), TypeError, "not dates or times"),
         (pyarrow.array([[1]]), TypeError, "Arrow type"),
-        (pyarrow.array(["a"]).dictionary_encode(), TypeError, "categories.*dictionary_decode"),
+        (pyarrow.array([1.5]).dictionary_encode(), TypeError, "floats"),
+        (pyarrow.DictionaryArray.from_arrays([0], pyarrow.array([{"a": 1, "b": 2}])), TypeError, "categories that are structures"),
+        (pandas.Series(pandas.period_range("2020", periods=3)), TypeError, "extension type `pandas.period`.*cast the column to strings"),
+        (pandas.period_range("2020", periods=3), TypeError, "item 0: .*Period"),
+        (pandas.Series(pandas.interval_range(0, 3)), TypeError, "extension type `pandas.interval`"),
+        (polars.DataFrame({"o": polars.Series(["ab"], dtype=polars.Object)}), TypeError, 'column "o": .*Python objects'),
+        (pyarrow.array(["a", None]).dictionary_encode(), ValueError, "item 1 is null"),
+        (pyarrow.DictionaryArray.from_arrays([0, 1], ["a", None]), ValueError, "item 1 is null"),
         (pyarrow.array(["a", None, "b"]), ValueError, NULL.format(1)),
         (pyarrow.array([1, 2, 3, None])[2:], ValueError, NULL.format(1)),
         (pyarrow.chunked_array([["a", "b"], ["c", None]]), ValueError, NULL.format(3)),
         (pyarrow.nulls(2), ValueError, NULL.format(0)),
         (polars.Series([1, None]), ValueError, NULL.format(1)),
         (polars.Series(["a" * 50, None]), ValueError, NULL.format(1)),
-        (polars.Series(["a"], dtype=polars.Categorical), TypeError, "categories"),
         (pandas.Series(["a", None], dtype="str"), ValueError, NULL.format(1)),
         (pandas.Series([1.5]), TypeError, "not floats"),
         (pandas.Series(pandas.to_datetime(["2026-01-01"])), TypeError, "not dates or times"),
@@ -398,3 +406,154 @@ def test_without_numpy(tmp_path: Path) -> None:
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert run.stdout == "done\n"
+
+
+def test_objects_of_polars_are_read_as_objects() -> None:
+    """Polars exports their addresses."""
+    seen = new(window=1000, false_positive_rate=1e-9)
+    assert seen.check_and_add_many(polars.Series(["ab", 17, "ab"], dtype=polars.Object)).tolist() == [False, False, True]
+    assert "ab" in seen and 17 in seen
+    check_refused(polars.Series(["ab", 1.5], dtype=polars.Object), TypeError, "item 1: .*not float")
+
+
+CATEGORIES = {
+    "pandas": pandas.Series(["a", "b", "", "a"], dtype="category"),
+    "pandas slice": pandas.Series(["x", "a", "b", "", "a", "y"], dtype="category")[1:5],
+    "pandas Arrow": pandas.Series(pyarrow.array(["a", "b", "", "a"]).dictionary_encode().to_pandas()),
+    "Categorical": polars.Series(["a", "b", "", "a"], dtype=polars.Categorical),
+    "Enum": polars.Series(["a", "b", "", "a"], dtype=polars.Enum(["", "b", "a", "never"])),
+    "sliced Categorical": polars.Series([*map(str, range(500)), "a", "b", "", "a"], dtype=polars.Categorical)[500:],
+    "two chunks": polars.concat([polars.Series(["a"], dtype=polars.Categorical), polars.Series(["b", "", "a"], dtype=polars.Categorical)], rechunk=False),
+    "Arrow": pyarrow.array(["a", "b", "", "a"]).dictionary_encode(),
+    "Arrow int8": pyarrow.DictionaryArray.from_arrays(pyarrow.array([2, 0, 1, 2], "int8"), ["b", "", "a"]),
+    "Arrow uint16": pyarrow.DictionaryArray.from_arrays(pyarrow.array([2, 0, 1, 2], "uint16"), ["b", "", "a"]),
+    "Arrow int64": pyarrow.DictionaryArray.from_arrays(pyarrow.array([2, 0, 1, 2], "int64"), ["b", "", "a"]),
+    "Arrow slice": pyarrow.DictionaryArray.from_arrays(pyarrow.array([9, 3, 1, 2, 3], "uint32"), pyarrow.array(["no", *"b", "", "a", *"123456"])[:])[1:],
+    "unused null": pyarrow.DictionaryArray.from_arrays(pyarrow.array([2, 0, 1, 2]), ["b", "", "a", None]),
+    "views": pyarrow.DictionaryArray.from_arrays(pyarrow.array([2, 0, 1, 2]), pyarrow.array(["b", "", "a"], pyarrow.string_view())),
+    "bytes": pyarrow.array([b"a", b"b", b"", b"a"]).dictionary_encode(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("column", CATEGORIES.values(), ids=CATEGORIES.keys())
+def test_categories_are_their_values(column: Any) -> None:
+    seen = new(window=1000, false_positive_rate=1e-9)
+    assert seen.check_and_add_many(column).tolist() == [False, False, False, True]
+    expected = new(window=1000, false_positive_rate=1e-9)
+    expected.add_many(["a", "b", "", "a"])
+    assert seen == expected
+
+
+def test_categories_of_numbers_and_in_tables() -> None:
+    numbers = pyarrow.array([17, 300, 17]).dictionary_encode()
+    seen, expected = (new(window=1000, false_positive_rate=1e-9) for _ in range(2))
+    seen.add_many(numbers)
+    seen.add_many(pyarrow.table({"user": pyarrow.array(["u", "v", "u"]).dictionary_encode(), "n": numbers}))
+    seen.add_many(pandas.DataFrame({"user": pandas.Series(["u", "v"], dtype="category"), "n": [1, 2]}))
+    expected.add_many([17, 300, 17, ("u", 17), ("v", 300), ("u", 17), ("u", 1), ("v", 2)])
+    assert seen == expected
+
+
+def test_a_broken_dictionary_is_refused() -> None:
+    broken = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, 7, 0]), ["a", "b"], safe=False)
+    check_refused(broken, ValueError, "element 1 of the Arrow dictionary array is value 7, but the dictionary has 2 values")
+    negative = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, -1], "int8"), ["a", "b"], safe=False)
+    check_refused(negative, ValueError, "element 1 of the Arrow dictionary array is value 255")
+
+
+def test_empty_columns_of_any_type_are_no_mistake() -> None:
+    seen = new(window=100, false_positive_rate=1e-3)
+    for empty in (
+        numpy.array([]),
+        numpy.array([], dtype="bool"),
+        numpy.array([], dtype="M8[s]"),
+        numpy.array([], dtype="U3"),
+        numpy.array([], dtype=object),
+        array.array("d"),
+        pandas.Series([], dtype=float),
+        pandas.Series([], dtype="datetime64[ns, UTC]"),
+        pandas.Series([]),
+        polars.Series([], dtype=polars.Float64),
+        polars.Series([], dtype=polars.Object),
+        pyarrow.array([], pyarrow.float64()),
+        pyarrow.chunked_array([], pyarrow.bool_()),
+        polars.DataFrame({"a": [], "b": []}),
+        pandas.DataFrame({"a": [1.5], "b": ["x"]})[:0],
+    ):
+        assert len(seen.check_and_add_many(empty)) == 0, repr(empty)
+        seen.add_many(empty)
+    assert seen.statistics().inserts == 0
+
+
+MISSING: dict[str, Any] = {
+    "list": ["a", None, "b", float("nan"), "a", pandas.NA, pandas.NaT],
+    "iterator": iter(["a", None, "b", None, "a", None, None]),
+    "object": numpy.array(["a", None, "b", float("nan"), "a", pandas.NA, None], dtype=object),
+    "pandas": pandas.Series(["a", None, "b", None, "a", None, None]),
+    "pandas object": pandas.Series(["a", None, "b", float("nan"), "a", None, None], dtype=object),
+    "polars": polars.Series(["a", None, "b", None, "a", None, None]),
+    "arrow": pyarrow.array(["a", None, "b", None, "a", None, None]),
+    "large": pyarrow.array(["a", None, "b", None, "a", None, None], pyarrow.large_string()),
+    "views": pyarrow.array(["a", None, "b", None, "a", None, None], pyarrow.string_view()),
+    "chunks": pyarrow.chunked_array([["a", None], [], ["b"], [None, "a", None, None]]),
+    "slice": pyarrow.array([None, "x", "a", None, "b", None, "a", None, None, "y"])[2:9],
+    "categories": pyarrow.array(["a", None, "b", None, "a", None, None]).dictionary_encode(),
+    "null category": pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, 1, 2, None, 0, 1, 1]), ["a", None, "b"]),
+    "Enum": polars.Series(["a", None, "b", None, "a", None, None], dtype=polars.Enum(["a", "b"])),
+}
+
+
+@pytest.mark.parametrize("items", MISSING.values(), ids=MISSING.keys())
+def test_missing_items_are_passed_or_dropped(items: Any) -> None:
+    items = items if hasattr(items, "__len__") else list(items)
+    expected = new(window=100, false_positive_rate=1e-9)
+    expected.add_many(["a", "b", "a"])
+    for nulls, missing in (("pass", False), ("drop", True)):
+        for word in ("check_and_add_many", "check_or_add_many"):
+            seen = new(window=100, false_positive_rate=1e-9)
+            answers = list(getattr(seen, word)(items, nulls=nulls))
+            assert answers == [False, missing, False, missing, True, missing, missing]
+        assert list(seen.contains_many(items, nulls=nulls)) == [True, missing, True, missing, True, missing, missing]
+        seen = new(window=100, false_positive_rate=1e-9)
+        seen.add_many(items, nulls=nulls)
+        assert seen == expected
+    for nulls in (None, "fail"):
+        with pytest.raises((TypeError, ValueError), match="null|NoneType"):
+            seen.add_many(items, nulls=nulls)
+
+
+def test_missing_values_of_keys() -> None:
+    columns = {"user": ["u", None, "u", "u", "v"], "n": [1, 1, None, 1, 1]}
+    rows = list(zip(*columns.values(), strict=True))
+    for table in (rows, pyarrow.table(columns), polars.DataFrame(columns), pandas.DataFrame(columns).astype({"n": "Int64"})):
+        seen = new(window=100, false_positive_rate=1e-9)
+        assert list(seen.check_and_add_many(table, nulls="pass")) == [False, False, False, True, False]
+        assert seen.statistics().inserts == 3
+
+
+def test_many_missing_items_and_times() -> None:
+    numbers = numpy.arange(10_000)
+    column = pyarrow.array(numbers, mask=numbers % 3 == 0)
+    seen, expected = (
+        Filter(within=timedelta(seconds=60), capacity=10_000, false_positive_rate=1e-6) for _ in range(2)
+    )
+    seen.add_many(column, now=numbers, nulls="drop")
+    expected.add_many(numbers[numbers % 3 != 0], now=numbers[numbers % 3 != 0])
+    # The times of missing items are not looked at.
+    assert seen == expected
+
+
+def test_impossible_words_for_nulls() -> None:
+    seen = new(window=100, false_positive_rate=1e-9)
+    for wrong in ("Pass", "skip", 3, True):
+        with pytest.raises(ValueError, match='nulls = .* is not possible: give "fail" or "pass" or "drop"'):
+            seen.add_many(["a"], nulls=wrong)
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=6), max_size=50), st.sampled_from("<>"))
+def test_texts_of_numpy(texts: list[str], order: str) -> None:
+    texts = [text.rstrip("\0") for text in texts]
+    longest = max(map(len, texts), default=0) + 1
+    same_filters(texts, numpy.array(texts, dtype=f"{order}U{longest}"))
+    wide = numpy.array([["x", text] for text in texts] or [["x", "x"]][:0], dtype=f"{order}U{longest}").reshape(-1, 2)
+    same_filters(texts, wide[:, 1])

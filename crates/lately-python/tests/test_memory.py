@@ -102,7 +102,7 @@ def test_no_room_for_the_hashes_of_an_array() -> None:
     run(f"""
 import numpy
 seen = Filter(window=1000, false_positive_rate=1e-6)
-texts = numpy.full(4_000_000, "x")
+texts = numpy.full(4_000_000, "x", dtype=object)
 allow({16 * MEGABYTE})
 assert "pass them in smaller parts" in refused(lambda: seen.add_many(texts))
 assert seen.statistics().inserts == 0

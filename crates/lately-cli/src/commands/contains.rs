@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::files::Files;
 use super::flags::RecordFlags;
-use super::stream;
+use super::reports::Reports;
+use super::stream::{self, Outputs};
 use crate::deciding::{Clock, Refresh, Sieve};
 use crate::failure::Failure;
 use crate::reading::{InputEnd, Inputs};
@@ -35,13 +37,18 @@ pub(crate) struct Contains {
 
 impl Contains {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let filter = load_state(&self.state)?;
         let inputs = Inputs::new(&[])?;
         let mut output = Output::open(Emit::Tagged, self.records.tag_delimiter())?;
-        inputs.check_output(output.file())?;
+        let mut files = Files::default();
+        files.read_inputs(&inputs)?;
+        files.read("--state", &self.state)?;
+        files.write_output(output.main().file())?;
+        let filter = load_state(&self.state)?;
         let finder = self.records.finder(None, filter.hash_function())?;
-        let mut sieve = Sieve::new(filter, Refresh::Never, Clock::None, self.records.missing);
-        match stream::run(inputs, finder, &mut sieve, &mut output, None)? {
+        let mut sieve =
+            Sieve::new(filter, Refresh::Never, Clock::None, self.records.missing, self.records.oversize);
+        let outputs = Outputs { records: &mut output, state: None, reports: &mut Reports::new(None, None) };
+        match stream::run(inputs, finder, &mut sieve, outputs)? {
             InputEnd::Complete => Ok(()),
             InputEnd::Failed(failure) => Err(failure),
             InputEnd::Stopped(signal) => Err(Failure::Stopped(signal)),

@@ -48,6 +48,7 @@ pub(super) fn human_window(window: &Window) -> String {
         Window::Time { span, capacity, .. } => {
             format!("the last {}, up to {capacity} records", exactly(span))
         }
+        Window::Elastic { span, .. } => format!("the last {}", exactly(span)),
         _ => "a window of a kind that this version does not know".into(),
     }
 }

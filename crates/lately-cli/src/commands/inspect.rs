@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use lately::{AgeRange, Filter, HashFunction, Layout};
+use lately::{AgeRange, Filter, HashFunction, Layout, Window};
 use serde_json::{Value, json};
 
 use super::human::{Listing, human_bytes, human_window};
@@ -56,6 +56,7 @@ fn describe(filter: &Filter) -> Value {
 
 fn text(filter: &Filter) -> String {
     let (plan, statistics) = (filter.plan(), filter.statistics());
+    let is_elastic = matches!(plan.window, Window::Elastic { .. });
     let mut listing = Listing::new(15);
     listing.line("promise", format!("never forgets {}", human_window(&plan.window)));
     listing.line("", format!("mistakes at most {:.3e} of new records for repeats", plan.false_positive_rate));
@@ -70,10 +71,15 @@ fn text(filter: &Filter) -> String {
     // Cache lines hold fingerprints of all generations, which take their room together.
     if plan.layout() == Layout::Bins {
         let full: f64 = statistics.fill_by_age.iter().sum();
-        listing.line("lines", format!("{} cache lines, {:.1}% full", plan.cells, full * 100.0));
+        let lines = if is_elastic { String::new() } else { format!("{} cache lines, ", plan.cells) };
+        listing.line("lines", format!("{lines}{:.1}% full", full * 100.0));
     }
     listing.line("hash", hash_name(filter));
-    listing.line("memory", format!("{} bytes ({})", plan.memory_bytes, human_bytes(plan.memory_bytes)));
+    let memory = filter.memory_bytes();
+    let most = is_elastic.then(|| {
+        format!(", follows the traffic up to {} ({})", plan.memory_bytes, human_bytes(plan.memory_bytes))
+    });
+    listing.line("memory", format!("{memory} bytes ({}){}", human_bytes(memory), most.unwrap_or_default()));
     listing.line("inserts", format!("{} in {} generations", statistics.inserts, statistics.generation + 1));
     listing.line(
         "estimated now",

@@ -1,15 +1,18 @@
-//! The commands, one file or directory each; `flags`, `human` and `stream` serve several of them.
+//! The commands, one file or directory each; the others serve several of them.
 
 mod completions;
 mod contains;
 mod dedup;
+mod files;
 mod flags;
 mod human;
 mod inspect;
 mod man;
 mod metrics;
 mod plan;
+mod reports;
 mod stream;
+mod summary;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
@@ -17,7 +20,7 @@ use crate::failure::Failure;
 
 /// Have I seen this lately? Answered for an endless stream, in fixed memory
 #[derive(Parser, Debug)]
-#[command(name = "lately", version, disable_help_subcommand = true)]
+#[command(name = "lately", version)]
 pub(crate) struct Lately {
     #[command(subcommand)]
     command: Command,

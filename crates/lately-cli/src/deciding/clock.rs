@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lately::{Filter, Window};
+use lately::Filter;
 
 use super::on_late::OnLate;
 use super::troubles::{Jump, Late};
@@ -56,10 +56,7 @@ impl EventClock {
     pub(super) fn new(filter: &Filter, rules: EventRules) -> Self {
         let EventRules { on_late, max_jump } = rules;
         let millis = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
-        let span_ms = match filter.window() {
-            Window::Time { span, .. } => millis(span),
-            _ => u64::MAX,
-        };
+        let span_ms = filter.window().span().map_or(u64::MAX, millis);
         let (latest_ms, next_shift_ms) = (filter.latest_ms(), filter.next_shift_ms());
         let max_jump_ms = max_jump.map(millis);
         Self { on_late, max_jump_ms, span_ms, latest_ms, next_shift_ms, system_ms: now_ms() }

@@ -12,4 +12,4 @@ pub(crate) use on_late::OnLate;
 pub(crate) use refresh::Refresh;
 pub(crate) use sieve::Sieve;
 pub(crate) use troubles::Troubles;
-pub(crate) use verdict::{Counts, Verdict};
+pub(crate) use verdict::{Counts, Decided, Verdict};

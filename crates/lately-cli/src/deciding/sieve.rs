@@ -8,11 +8,11 @@ use super::clock::{Clock, EventClock, Place};
 use super::on_late::OnLate;
 use super::refresh::Refresh;
 use super::troubles::Troubles;
-use super::verdict::{Counts, Verdict};
+use super::verdict::{Counts, Decided, Verdict};
 use crate::dates::now_ms;
 use crate::failure::Failure;
 use crate::keys::OnMissing;
-use crate::reading::{Batch, UnkeyedKind};
+use crate::reading::{Batch, OnOversize, UnkeyedKind};
 
 /// The number of answers taken from the filter at a time.
 const ANSWERS: usize = 1024;
@@ -22,6 +22,7 @@ pub(crate) struct Sieve {
     refresh: Refresh,
     time: Time,
     on_missing: OnMissing,
+    on_oversize: OnOversize,
     pub(crate) counts: Counts,
     pub(crate) troubles: Troubles,
     /// Headers so far, also repeated ones. They are not counted as records, but they are in the input.
@@ -36,30 +37,41 @@ enum Time {
 }
 
 impl Sieve {
-    pub(crate) fn new(filter: Filter, refresh: Refresh, clock: Clock, on_missing: OnMissing) -> Self {
+    pub(crate) fn new(
+        filter: Filter,
+        refresh: Refresh,
+        clock: Clock,
+        on_missing: OnMissing,
+        on_oversize: OnOversize,
+    ) -> Self {
         let time = match clock {
             Clock::Arrival => Time::Arrival,
             Clock::Events(rules) => Time::Events(EventClock::new(&filter, rules)),
             Clock::None => Time::None,
         };
         let (counts, troubles) = (Counts::default(), Troubles::default());
-        Self { filter, refresh, time, on_missing, counts, troubles, headers: 0 }
+        Self { filter, refresh, time, on_missing, on_oversize, counts, troubles, headers: 0 }
     }
 
-    /// Decides on every record of the batch, and passes its number and the verdict to `note`. A header that
+    /// Returns the time of the window, or of the system's clock if it has none.
+    pub(crate) fn now_ms(&self) -> u64 {
+        match self.time {
+            Time::Events(_) => self.filter.latest_ms().unwrap_or(0),
+            Time::Arrival | Time::None => now_ms(),
+        }
+    }
+
+    /// Decides on every record of the batch, and passes its number, its key and the verdict to `note`. A header that
     /// repeats the first file's gets no verdict, nor does a record that `--missing drop` or `--late drop`
     /// leaves out. If a record ends the run, no record from there on gets a verdict.
-    pub(crate) fn decide(
-        &mut self,
-        batch: &Batch,
-        mut note: impl FnMut(usize, Verdict),
-    ) -> Result<(), Failure> {
+    pub(crate) fn decide(&mut self, batch: &Batch, mut note: impl FnMut(Decided)) -> Result<(), Failure> {
         match &mut self.time {
             Time::Arrival => self.filter.advance_to(now_ms()),
             Time::Events(clock) => clock.read_system_clock(),
             Time::None => {}
         }
         self.troubles.add_examples(&batch.examples);
+        self.troubles.notices.extend_from_slice(&batch.notices);
         let (mut record, mut key) = (0, 0);
         for unkeyed in &batch.unkeyed {
             let keyed = unkeyed.record - record;
@@ -78,12 +90,12 @@ impl Sieve {
         batch: &Batch,
         record: usize,
         keys: Range<usize>,
-        note: &mut impl FnMut(usize, Verdict),
+        note: &mut impl FnMut(Decided),
     ) -> Result<(), Failure> {
         if matches!(self.time, Time::Events(_)) {
             return self.decide_over_time(batch, record, keys, note);
         }
-        self.look_up(&batch.hashes[keys], record, note);
+        self.look_up(batch, keys, record, note);
         Ok(())
     }
 
@@ -94,7 +106,7 @@ impl Sieve {
         batch: &Batch,
         first: usize,
         keys: Range<usize>,
-        note: &mut impl FnMut(usize, Verdict),
+        note: &mut impl FnMut(Decided),
     ) -> Result<(), Failure> {
         let record_of = |key: usize| first + key - keys.start;
         // The first key that was not looked up yet.
@@ -112,11 +124,11 @@ impl Sieve {
                 clock.advance(&mut self.filter, time);
                 continue;
             }
-            self.look_up(&batch.hashes[next..key], record_of(next), note);
+            self.look_up(batch, next..key, record_of(next), note);
             let is_aside = self.enter(place, time, record_of(key), note)?;
             next = if is_aside { key + 1 } else { key };
         }
-        self.look_up(&batch.hashes[next..keys.end], record_of(next), note);
+        self.look_up(batch, next..keys.end, record_of(next), note);
         Ok(())
     }
 
@@ -127,7 +139,7 @@ impl Sieve {
         place: Place,
         time: u64,
         record: usize,
-        note: &mut impl FnMut(usize, Verdict),
+        note: &mut impl FnMut(Decided),
     ) -> Result<bool, Failure> {
         let number = self.counts.records + self.headers + 1;
         let Time::Events(clock) = &mut self.time else { return Ok(false) };
@@ -157,15 +169,22 @@ impl Sieve {
         self.counts.records += 1;
         self.counts.late += 1;
         if clock.on_late == OnLate::Pass {
-            note(record, Verdict::Late);
+            note(Decided::without_key(record, Verdict::Late));
         }
         Ok(true)
     }
 
-    /// Looks up the keys of the records from `record` on.
-    fn look_up(&mut self, hashes: &[u64], mut record: usize, note: &mut impl FnMut(usize, Verdict)) {
+    /// Looks up these keys, of the records from `record` on.
+    fn look_up(
+        &mut self,
+        batch: &Batch,
+        keys: Range<usize>,
+        mut record: usize,
+        note: &mut impl FnMut(Decided),
+    ) {
         let mut answers = [false; ANSWERS];
-        for hashes in hashes.chunks(ANSWERS) {
+        let mut key = keys.start;
+        for hashes in batch.hashes[keys].chunks(ANSWERS) {
             let seen = &mut answers[..hashes.len()];
             match self.refresh {
                 Refresh::Every => self.filter.check_and_insert_hash_batch(hashes, seen),
@@ -177,31 +196,45 @@ impl Sieve {
             self.counts.duplicates += duplicates;
             self.counts.unique += seen.len() as u64 - duplicates;
             for seen in &*seen {
-                note(record, if *seen { Verdict::Seen } else { Verdict::New });
+                let verdict = if *seen { Verdict::Seen } else { Verdict::New };
+                note(Decided { record, verdict, key });
                 record += 1;
+                key += 1;
             }
         }
     }
 
-    fn decide_unkeyed(&mut self, record: usize, kind: UnkeyedKind, note: &mut impl FnMut(usize, Verdict)) {
+    fn decide_unkeyed(&mut self, record: usize, kind: UnkeyedKind, note: &mut impl FnMut(Decided)) {
         match kind {
             UnkeyedKind::Header => {
                 self.headers += 1;
-                note(record, Verdict::Header);
+                note(Decided::without_key(record, Verdict::Header));
             }
             UnkeyedKind::RepeatedHeader => self.headers += 1,
+            UnkeyedKind::Oversize => {
+                self.counts.records += 1;
+                self.counts.oversize += 1;
+                self.troubles.note_oversize(self.counts.records + self.headers);
+                if self.on_oversize == OnOversize::Pass {
+                    note(Decided::without_key(record, Verdict::Oversize));
+                }
+            }
+            UnkeyedKind::OversizeRest if self.on_oversize == OnOversize::Pass => {
+                note(Decided::without_key(record, Verdict::Rest));
+            }
+            UnkeyedKind::OversizeRest => {}
             UnkeyedKind::Missing(reason) => {
-                self.troubles.note_unread(reason);
+                self.troubles.note_unread(self.counts.records + self.headers + 1, reason);
                 self.decide_missing(record, note);
             }
         }
     }
 
-    fn decide_missing(&mut self, record: usize, note: &mut impl FnMut(usize, Verdict)) {
+    fn decide_missing(&mut self, record: usize, note: &mut impl FnMut(Decided)) {
         self.counts.records += 1;
         self.counts.missing += 1;
         if self.on_missing == OnMissing::Pass {
-            note(record, Verdict::Missing);
+            note(Decided::without_key(record, Verdict::Missing));
         }
     }
 }

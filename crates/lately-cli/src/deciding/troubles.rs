@@ -66,6 +66,12 @@ pub(crate) struct Troubles {
     pub(crate) latest_ms: Option<u64>,
     /// Records without a key or a time, by reason.
     unread: [u64; 3],
+    /// The number of the first record that lacks a value.
+    pub(crate) first_lacking: Option<u64>,
+    /// The number of the first record that was too long.
+    pub(crate) first_oversize: Option<u64>,
+    /// What the reading thread has found, to be told as it is.
+    pub(crate) notices: Vec<String>,
     /// About the first of them whose time was not read.
     examples: Vec<(Missing, String)>,
 }
@@ -85,13 +91,20 @@ impl Troubles {
         self.first_late.get_or_insert((record, late));
     }
 
+    pub(super) fn note_oversize(&mut self, record: u64) {
+        self.first_oversize.get_or_insert(record);
+    }
+
     pub(super) fn note_jump(&mut self, record: u64, jump: Jump) {
         self.refused += 1;
         self.first_refused.get_or_insert((record, jump));
     }
 
-    pub(super) fn note_unread(&mut self, reason: Missing) {
+    pub(super) fn note_unread(&mut self, record: u64, reason: Missing) {
         self.unread[slot_of(reason)] += 1;
+        if reason == Missing::Value {
+            self.first_lacking.get_or_insert(record);
+        }
     }
 
     pub(super) fn add_examples(&mut self, examples: &[(Missing, String)]) {

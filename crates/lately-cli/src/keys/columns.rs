@@ -3,6 +3,10 @@
 use super::values::Values;
 use super::wanted::Wanted;
 use crate::csv::{self, BYTE_ORDER_MARK};
+use crate::shown::shown;
+
+/// How many bytes of a column's name a message shows.
+const SHOWN_NAME: usize = 60;
 
 /// The wanted columns and their slots.
 #[derive(Debug)]
@@ -53,9 +57,9 @@ fn index_of(name: &str, columns: &[Vec<u8>]) -> Result<usize, String> {
             Err(format!("the header has more than one column `{name}`; rename all but one"))
         }
         (None, _) => {
-            let names = columns.iter().map(|column| String::from_utf8_lossy(column));
-            let names: Vec<_> = names.take(30).collect();
-            Err(format!("the header has no column `{name}`; it has {}", names.join(", ")))
+            let names: Vec<_> = columns.iter().take(30).map(|column| shown(column, SHOWN_NAME)).collect();
+            let more = if columns.len() > names.len() { ", ..." } else { "" };
+            Err(format!("the header has no column `{name}`; it has {}{more}", names.join(", ")))
         }
     }
 }

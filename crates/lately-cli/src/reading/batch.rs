@@ -1,5 +1,6 @@
 //! Records and their keys' hashes, on their way from the reading thread to the main thread and back.
 
+use std::collections::TryReserveError;
 use std::ops::Range;
 
 use crate::keys::Missing;
@@ -27,6 +28,8 @@ pub(crate) struct Batch {
     pub(crate) unkeyed: Vec<Unkeyed>,
     /// About the first record of the run whose time was not read, for each reason.
     pub(crate) examples: Vec<(Missing, String)>,
+    /// What is to be told at the end of the run.
+    pub(crate) notices: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +42,10 @@ pub(crate) struct Unkeyed {
 pub(crate) enum UnkeyedKind {
     /// The key or the time is missing.
     Missing(Missing),
+    /// The record is longer than `--max-record`. It may be only the beginning.
+    Oversize,
+    /// More of such a record.
+    OversizeRest,
     /// The header of a CSV file.
     Header,
     /// The same header again, at the start of a later file.
@@ -56,6 +63,7 @@ impl Batch {
             times: Vec::new(),
             unkeyed: Vec::new(),
             examples: Vec::new(),
+            notices: Vec::new(),
         }
     }
 
@@ -71,6 +79,7 @@ impl Batch {
         self.times.clear();
         self.unkeyed.clear();
         self.examples.clear();
+        self.notices.clear();
     }
 
     /// Appends bytes, and makes room for them.
@@ -91,12 +100,15 @@ impl Batch {
 
     /// Returns the space for the next read: at least a quarter of a block, and at most one block, however
     /// long a record was. The bytes after a full batch must be copied to the next one.
-    pub(super) fn room(&mut self) -> &mut [u8] {
+    pub(super) fn room(&mut self) -> Result<&mut [u8], TryReserveError> {
         if self.buffer.len() - self.filled < BLOCK_BYTES / 4 {
-            self.buffer.resize(2 * self.buffer.len(), 0);
+            // A record does not fit. The system moves large buffers without a copy, so small steps cost little.
+            let more = (self.buffer.len() / 8).max(BLOCK_BYTES);
+            self.buffer.try_reserve_exact(more)?;
+            self.buffer.resize(self.buffer.len() + more, 0);
         }
         let end = self.buffer.len().min(self.filled + BLOCK_BYTES);
-        &mut self.buffer[self.filled..end]
+        Ok(&mut self.buffer[self.filled..end])
     }
 
     /// The end of the last complete record.
@@ -126,7 +138,7 @@ mod tests {
     fn a_read_is_never_longer_than_a_block() {
         let mut batch = Batch::new();
         for _ in 0..100 {
-            let room = batch.room().len();
+            let room = batch.room().unwrap().len();
             assert!((BLOCK_BYTES / 4..=BLOCK_BYTES).contains(&room), "{room}");
             batch.filled += room;
         }

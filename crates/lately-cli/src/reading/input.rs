@@ -5,7 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
-use crate::system::{identity, standard_streams};
+use crate::system::identity::Identity;
+use crate::system::standard_streams;
 
 /// The inputs, in order.
 #[derive(Clone, Debug)]
@@ -29,18 +30,16 @@ impl Inputs {
         Ok(Self { paths })
     }
 
-    /// Fails if the output is also an input: the run would read its own output forever.
-    pub(crate) fn check_output(&self, output: &File) -> Result<(), Failure> {
-        let identity_of = |metadata: io::Result<fs::Metadata>| identity::of(&metadata.ok()?);
-        let Some(output) = identity_of(output.metadata()) else { return Ok(()) };
-        let is_output = |path: &&PathBuf| identity_of(metadata_of(path)) == Some(output);
-        match self.paths.iter().find(is_output) {
-            None => Ok(()),
-            Some(path) => Err(Failure::other(format!(
-                "{}: is where the output goes; write to another file, and rename it afterwards",
-                name_of(path).display()
-            ))),
-        }
+    /// Returns the inputs that are regular files, with their names in messages.
+    pub(crate) fn identities(&self) -> impl Iterator<Item = (PathBuf, Option<Identity>)> {
+        self.paths.iter().map(|path| {
+            let identity = if is_standard_input(path) {
+                standard_streams::input().ok().and_then(|input| Identity::of_file(&input))
+            } else {
+                Identity::of_path(path)
+            };
+            (name_of(path), identity)
+        })
     }
 
     /// Returns the total size of the inputs, if it is known.

@@ -2,6 +2,7 @@
 
 mod batch;
 mod input;
+mod oversize;
 mod reader;
 mod record_finder;
 mod source;
@@ -10,6 +11,7 @@ mod stop;
 
 pub(crate) use batch::{BLOCK_BYTES, Batch, UnkeyedKind};
 pub(crate) use input::Inputs;
+pub(crate) use oversize::{Limit, OnOversize};
 pub(crate) use record_finder::RecordFinder;
-pub(crate) use source::{InputEnd, Source};
+pub(crate) use source::{InputEnd, Next, Source};
 pub(crate) use splitter::Splitter;

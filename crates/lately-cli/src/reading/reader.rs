@@ -26,6 +26,8 @@ pub(super) enum Event {
     Failed(Failure),
     /// A signal requests the end.
     Stop(i32),
+    /// A signal requests statistics.
+    Report,
 }
 
 pub(super) struct Reader {
@@ -76,7 +78,8 @@ impl Reader {
         while let Some(path) = paths.next() {
             let read = self.read_file(path, &mut batch, paths.peek().is_none());
             if let Err(ReadEnd::Failed(failure)) = read {
-                // Records that were read before the failure still count.
+                // Records that were read before the failure still count; what follows them is not needed.
+                batch.filled = batch.complete();
                 self.hand_over(&mut batch)?;
                 return Err(ReadEnd::Failed(failure));
             }
@@ -91,7 +94,8 @@ impl Reader {
         self.finder.start_file(&name);
         loop {
             self.stop.wait(|| waiting::until_readable(&file))?;
-            let read = match self.stop.read(&mut file, batch.room()) {
+            let room = batch.room().map_err(|_| self.finder.no_memory())?;
+            let read = match self.stop.read(&mut file, room) {
                 Ok(read) => read,
                 // A signal came, or another process that reads from the same pipe was faster.
                 Err(error)
@@ -102,16 +106,17 @@ impl Reader {
                 Err(error) => return Err(Failure::file(&name, &error).into()),
             };
             batch.filled += read;
-            if read == 0 && batch.filled > batch.complete() {
-                self.finder.add_last(batch, is_last_file)?;
+            if read == 0 {
+                self.finder.end_file(batch, is_last_file)?;
             } else {
                 self.finder.add_complete(batch)?;
                 while batch.is_full() {
                     self.hand_over(batch)?;
                     self.finder.add_complete(batch)?;
                 }
+                self.finder.cut_oversize(batch)?;
             }
-            if !batch.ends.is_empty() {
+            if !batch.ends.is_empty() || !batch.notices.is_empty() {
                 self.hand_over(batch)?;
             }
             if read == 0 {

@@ -5,10 +5,15 @@ use std::path::{Path, PathBuf};
 use lately::HashFunction;
 
 use super::batch::{Batch, MAX_RECORDS, Unkeyed, UnkeyedKind};
+use super::oversize::{Limit, OnOversize};
 use super::splitter::{Splitter, append_ends};
 use crate::csv::BYTE_ORDER_MARK;
 use crate::failure::Failure;
 use crate::keys::{Keys, Missing, OnMissing};
+use crate::shown::shown;
+
+/// How many bytes of a header a message shows.
+const SHOWN_HEADER: usize = 300;
 
 pub(crate) struct RecordFinder {
     splitter: Splitter,
@@ -23,6 +28,9 @@ pub(crate) struct RecordFinder {
     records: u64,
     /// The reasons of which a batch has an example.
     explained: Vec<Missing>,
+    limit: Limit,
+    /// True if the beginning of a record that is too long was handed over.
+    is_in_oversize: bool,
 }
 
 impl RecordFinder {
@@ -31,6 +39,7 @@ impl RecordFinder {
         keys: Keys,
         on_missing: OnMissing,
         hash_function: HashFunction,
+        limit: Limit,
     ) -> Self {
         Self {
             splitter,
@@ -41,6 +50,8 @@ impl RecordFinder {
             file: PathBuf::new(),
             records: 0,
             explained: Vec::new(),
+            limit,
+            is_in_oversize: false,
         }
     }
 
@@ -49,12 +60,17 @@ impl RecordFinder {
         self.keys.start_file();
         self.file = name.to_path_buf();
         self.records = 0;
+        self.is_in_oversize = false;
     }
 
     /// Adds the complete records that follow. If the batch is full afterwards, more may follow in its bytes.
     pub(super) fn add_complete(&mut self, batch: &mut Batch) -> Result<(), Failure> {
-        if let (Splitter::Terminated(terminator), true) = (&self.splitter, self.keys.are_whole_records()) {
-            add_whole_records(*terminator, self.hash_function, batch);
+        // If all bytes together are short enough, so is each record.
+        let may_be_long = self.is_in_oversize || self.limit.is_exceeded(batch.filled - batch.complete());
+        if let (Splitter::Terminated(terminator), true, false) =
+            (&self.splitter, self.keys.are_whole_records(), may_be_long)
+        {
+            self.records += add_whole_records(*terminator, self.hash_function, batch);
             return Ok(());
         }
         while let Some(end) = self.splitter.find_end(&batch.buffer[..batch.filled], batch.scanned) {
@@ -67,19 +83,85 @@ impl RecordFinder {
         Ok(())
     }
 
-    /// Adds the last record of a file, which lacks its terminator. The terminator is added only if another
+    /// Adds the last record of a file, if it lacks its terminator. The terminator is added only if another
     /// file follows.
-    pub(super) fn add_last(&mut self, batch: &mut Batch, is_last_file: bool) -> Result<(), Failure> {
+    pub(super) fn end_file(&mut self, batch: &mut Batch, is_last_file: bool) -> Result<(), Failure> {
+        if batch.filled == batch.complete() && !self.is_in_oversize {
+            return Ok(());
+        }
+        if self.splitter.is_in_quotes() {
+            batch.notices.push(format!(
+                "lately: {}: a quote is opened in it and never closed, so all that follows is a part of this record",
+                self.place()
+            ));
+        }
         if !is_last_file {
             batch.append(&[self.splitter.terminator()]);
         }
         self.add(batch, batch.filled)
     }
 
+    /// Hands over the beginning of a record that is already too long, and more of one that was. Call it if no
+    /// complete record is left.
+    pub(super) fn cut_oversize(&mut self, batch: &mut Batch) -> Result<(), Failure> {
+        let rest = batch.filled - batch.complete();
+        if self.is_in_oversize && rest > 0 {
+            push_unkeyed(batch, UnkeyedKind::OversizeRest, batch.filled);
+        } else if self.limit.is_exceeded(rest) {
+            self.add_oversize(batch, batch.filled)?;
+            self.is_in_oversize = true;
+        }
+        Ok(())
+    }
+
+    fn add_oversize(&mut self, batch: &mut Batch, end: usize) -> Result<(), Failure> {
+        let is_header = self.records == 0 && self.keys.has_header();
+        if self.limit.on_oversize == OnOversize::Fail || is_header {
+            return Err(self.too_long(is_header));
+        }
+        push_unkeyed(batch, UnkeyedKind::Oversize, end);
+        self.records += 1;
+        Ok(())
+    }
+
+    #[cold]
+    fn too_long(&self, is_header: bool) -> Failure {
+        let most = self.limit.max_record;
+        let quote =
+            if self.splitter.is_in_quotes() { "; a quote is opened in it and not closed so far" } else { "" };
+        let remedy = if is_header {
+            "it is the header, so it cannot be left out; use a higher --max-record"
+        } else {
+            "use a higher --max-record, or --oversize pass or --oversize drop to continue with the next record"
+        };
+        Failure::other(format!("{} is longer than --max-record, {most} bytes{quote}; {remedy}", self.place()))
+    }
+
+    /// The memory for the record that is being read cannot be allocated.
+    #[cold]
+    pub(super) fn no_memory(&self) -> Failure {
+        Failure::other(format!(
+            "{}: it is so long that there is no memory for it; use --max-record 16MiB with --oversize pass or --oversize \
+             drop to continue with the next record",
+            self.place()
+        ))
+    }
+
     /// Adds the next record, which ends at `end`.
     #[inline]
     fn add(&mut self, batch: &mut Batch, end: usize) -> Result<(), Failure> {
+        if self.is_in_oversize {
+            self.is_in_oversize = false;
+            push_unkeyed(batch, UnkeyedKind::OversizeRest, end);
+            return Ok(());
+        }
         let record = &batch.buffer[batch.complete()..end];
+        if self.limit.is_exceeded(record.len()) {
+            let content = record.strip_suffix(&[self.splitter.terminator()]).unwrap_or(record);
+            if self.limit.is_exceeded(content.len()) {
+                return self.add_oversize(batch, end);
+            }
+        }
         let mut without_key = None;
         if self.records == 0 && self.keys.has_header() {
             without_key = Some(self.read_header(record)?);
@@ -102,12 +184,13 @@ impl RecordFinder {
                 }
             }
         }
+        self.records += 1;
         if let Some(kind) = without_key {
-            batch.unkeyed.push(Unkeyed { record: batch.ends.len(), kind });
+            push_unkeyed(batch, kind, end);
+            return Ok(());
         }
         batch.ends.push(end);
         batch.scanned = end;
-        self.records += 1;
         Ok(())
     }
 
@@ -143,15 +226,23 @@ impl RecordFinder {
             Some(first) if first == text => Ok(UnkeyedKind::RepeatedHeader),
             Some(first) => Err(Failure::other(format!(
                 "{file}: its header is {}, but the first file's is {}; process files with other columns in a separate run",
-                String::from_utf8_lossy(text),
-                String::from_utf8_lossy(first),
+                shown(text, SHOWN_HEADER),
+                shown(first, SHOWN_HEADER),
             ))),
         }
     }
 }
 
-/// Does the same in one tight loop, for the most common case: whole records are the keys.
-fn add_whole_records(terminator: u8, hash_function: HashFunction, batch: &mut Batch) {
+/// Adds a record without a key, or a part of one.
+fn push_unkeyed(batch: &mut Batch, kind: UnkeyedKind, end: usize) {
+    batch.unkeyed.push(Unkeyed { record: batch.ends.len(), kind });
+    batch.ends.push(end);
+    batch.scanned = end;
+}
+
+/// Adds the complete records in one tight loop, for the most common case: whole records are the keys. Returns their
+/// number.
+fn add_whole_records(terminator: u8, hash_function: HashFunction, batch: &mut Batch) -> u64 {
     let mut start = batch.complete();
     let Batch { buffer, filled, scanned, ends, hashes, .. } = batch;
     let known = ends.len();
@@ -162,5 +253,7 @@ fn add_whole_records(terminator: u8, hash_function: HashFunction, batch: &mut Ba
         start = end;
         hash_function.hash(record)
     }));
+    let added = (ends.len() - known) as u64;
     batch.scanned = if batch.is_full() { batch.complete() } else { batch.filled };
+    added
 }

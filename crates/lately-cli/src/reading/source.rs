@@ -28,6 +28,15 @@ pub(crate) struct Source {
     stopped_by: Option<i32>,
 }
 
+/// What has come from the reading thread.
+pub(crate) enum Next {
+    Batch(Batch),
+    /// A signal requests statistics.
+    Report,
+    /// No batch yet: the patience is over, or a signal requests the end.
+    Nothing,
+}
+
 /// Why no more batches come.
 pub(crate) enum InputEnd {
     Complete,
@@ -45,12 +54,12 @@ impl Source {
             // This cannot fail: the receiver exists.
             let _ = free.send(Batch::new());
         }
-        let for_signals = sender.clone();
-        signals::listen(move |signal| {
-            // Sending fails after the end of the input: then the orderly end, with its save, has already
-            // begun.
-            let _ = for_signals.send(Event::Stop(signal));
-        })
+        let (for_stop, for_reports) = (sender.clone(), sender.clone());
+        // Sending fails after the end of the input: then the orderly end, with its save, has already begun.
+        signals::listen(
+            move |signal| drop(for_stop.send(Event::Stop(signal))),
+            move || drop(for_reports.send(Event::Report)),
+        )
         .map_err(|error| Failure::other(format!("cannot install the signal handlers: {error}")))?;
         let stop = Arc::new(Stop::default());
         let reader = Reader { inputs, finder, events: sender, stop: Arc::clone(&stop), free: recycled };
@@ -58,25 +67,26 @@ impl Source {
         Ok(Self { events, free, stop, stopped_by: None })
     }
 
-    /// Returns the next batch, or `None` if there is none yet: `patience` is over, or a signal has come.
-    pub(crate) fn next(&mut self, patience: Option<Duration>) -> Result<Option<Batch>, InputEnd> {
+    /// Returns what comes next within `patience`.
+    pub(crate) fn next(&mut self, patience: Option<Duration>) -> Result<Next, InputEnd> {
         let event = match (self.stopped_by, patience) {
             (Some(_), _) => self.next_after_signal(),
             (None, Some(patience)) => self.events.recv_timeout(patience),
             (None, None) => self.events.recv().map_err(RecvTimeoutError::from),
         };
         match (event, self.stopped_by) {
-            (Ok(Event::Batch(batch)), _) => Ok(Some(batch)),
+            (Ok(Event::Batch(batch)), _) => Ok(Next::Batch(batch)),
+            (Ok(Event::Report), _) => Ok(Next::Report),
             (Ok(Event::Failed(failure)), _) => Err(InputEnd::Failed(failure)),
             (Ok(Event::Stop(signal)), _) => {
                 self.stop.request();
                 self.stopped_by = Some(signal);
-                Ok(None)
+                Ok(Next::Nothing)
             }
             // A signal that ends a whole pipeline often ends the input as well.
             (Ok(Event::End) | Err(_), Some(signal)) => Err(InputEnd::Stopped(signal)),
             (Ok(Event::End), None) => Err(InputEnd::Complete),
-            (Err(_), None) => Ok(None),
+            (Err(_), None) => Ok(Next::Nothing),
         }
     }
 

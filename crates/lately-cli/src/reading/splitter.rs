@@ -62,6 +62,11 @@ impl Splitter {
         }
     }
 
+    /// Returns true if the bytes so far end inside quotes.
+    pub(super) fn is_in_quotes(&self) -> bool {
+        matches!(self, Self::Csv(ends) if ends.is_in_quotes())
+    }
+
     /// Starts another file. The previous file has ended, and its last record with it.
     pub(super) fn restart(&mut self) {
         if let Self::Csv(ends) = self {

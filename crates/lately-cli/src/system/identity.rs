@@ -1,15 +1,40 @@
 //! Recognises a file, whichever path leads to it.
 
-use std::fs::Metadata;
+use std::fs::{self, File, Metadata};
+use std::path::{Path, PathBuf};
 
-/// Returns the identity of a regular file; `None` for other files, and on systems without one.
+use lately::PendingSave;
+
+/// A regular file, or the place where one would be created.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Identity {
+    /// Device and number.
+    File(u64, u64),
+    Missing(PathBuf),
+}
+
+impl Identity {
+    /// Returns `None` for what is not a regular file: writing it twice overwrites nothing.
+    pub(crate) fn of_path(path: &Path) -> Option<Self> {
+        match fs::metadata(path) {
+            Ok(metadata) => of(&metadata),
+            Err(_) => Some(Self::Missing(PendingSave::target_of(path))),
+        }
+    }
+
+    /// Returns `None` for what is not a regular file.
+    pub(crate) fn of_file(file: &File) -> Option<Self> {
+        of(&file.metadata().ok()?)
+    }
+}
+
 #[cfg(unix)]
-pub(crate) fn of(metadata: &Metadata) -> Option<(u64, u64)> {
+fn of(metadata: &Metadata) -> Option<Identity> {
     use std::os::unix::fs::MetadataExt as _;
-    metadata.is_file().then(|| (metadata.dev(), metadata.ino()))
+    metadata.is_file().then(|| Identity::File(metadata.dev(), metadata.ino()))
 }
 
 #[cfg(not(unix))]
-pub(crate) fn of(_: &Metadata) -> Option<(u64, u64)> {
+fn of(_: &Metadata) -> Option<Identity> {
     None
 }

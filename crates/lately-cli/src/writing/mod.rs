@@ -1,11 +1,14 @@
-//! Writes the kept records to standard output, the filter to the state file, and the progress to a terminal.
+//! Writes the kept records to standard output or to files, the filter to the state file, and the progress to a terminal.
 
+mod destination;
 mod output;
 mod progress;
-mod standard_output;
+mod repeats;
+mod sink;
 mod state;
 
 pub(crate) use output::{Emit, Output};
 pub(crate) use progress::progress_bar;
-pub(crate) use standard_output::print;
+pub(crate) use repeats::{Lifetime, LineFormat, Moment, Repeats};
+pub(crate) use sink::print;
 pub(crate) use state::{StateFile, load_state};

@@ -1,13 +1,13 @@
-//! Writes the kept records to standard output, with as few copies and system calls as possible.
+//! Writes the kept records to standard output or to files.
 
-use std::fs::File;
-use std::ops::Range;
+use std::path::Path;
 
-use super::standard_output::StandardOutput;
-use crate::csv::BYTE_ORDER_MARK;
-use crate::deciding::Verdict;
+use super::destination::Destination;
+use super::repeats::{LineFormat, Moment, Repeats};
+use super::sink::Sink;
+use crate::deciding::{Decided, Verdict};
 use crate::failure::Failure;
-use crate::reading::{BLOCK_BYTES, Batch};
+use crate::reading::Batch;
 
 /// `--emit`: which records are written, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -16,96 +16,193 @@ pub(crate) enum Emit {
     Unique,
     /// Records seen lately
     Duplicates,
-    /// All records, each after a column that says new, seen, missing or late
+    /// All records, each after a column that says new, seen, missing, late or oversize
     Tagged,
+    /// Records not seen lately; and when the repeats of one have ended, a line that says how many there were, and
+    /// when the first and the last came
+    Summary,
     /// No records
     #[value(skip)]
     Nothing,
 }
 
 pub(crate) struct Output {
-    standard_output: StandardOutput,
     emit: Emit,
+    main: Destination,
+    /// Where the repeats go besides.
+    duplicates: Option<Destination>,
+    repeats: Option<Repeats>,
     /// The byte after a tag.
     tag_delimiter: u8,
-    /// Kept records that are not written yet.
-    buffer: Vec<u8>,
-    /// Adjacent kept records that follow the buffer; their bytes are still in the batch.
-    adjacent: Range<usize>,
+    /// The time of arrival and the records before the current batch.
+    now: Moment,
+    /// Headers are not written to files that already have one.
+    main_has_header: bool,
+    duplicates_have_header: bool,
 }
 
 impl Output {
+    /// Writes to standard output.
     pub(crate) fn open(emit: Emit, tag_delimiter: u8) -> Result<Self, Failure> {
-        let standard_output = StandardOutput::open()?;
-        Ok(Self { standard_output, emit, tag_delimiter, buffer: Vec::new(), adjacent: 0..0 })
+        Ok(Self {
+            emit,
+            main: Destination::new(Sink::standard_output()?),
+            duplicates: None,
+            repeats: None,
+            tag_delimiter,
+            now: Moment { ms: 0, records: 0 },
+            main_has_header: false,
+            duplicates_have_header: false,
+        })
     }
 
-    /// Notes the verdict on a record. [`write`](Self::write) writes the kept ones, and must be called before
+    /// Writes to this file instead. With `continues`, after what it has.
+    pub(crate) fn write_to(&mut self, path: &Path, continues: bool) -> Result<(), Failure> {
+        let sink = Sink::create(path, continues)?;
+        self.main_has_header = sink.has_content();
+        self.main = Destination::new(sink);
+        Ok(())
+    }
+
+    /// Writes the repeats to this file.
+    pub(crate) fn write_duplicates_to(&mut self, path: &Path, continues: bool) -> Result<(), Failure> {
+        let sink = Sink::create(path, continues)?;
+        self.duplicates_have_header = sink.has_content();
+        self.duplicates = Some(Destination::new(sink));
+        Ok(())
+    }
+
+    /// Tells about repeats when they have ended.
+    pub(crate) fn summarise(&mut self, repeats: Repeats) {
+        self.repeats = Some(repeats);
+    }
+
+    /// Starts a batch.
+    pub(crate) fn start_batch(&mut self, now: Moment) {
+        self.now = now;
+    }
+
+    /// Notes the decision on a record. [`write`](Self::write) writes the kept ones, and must be called before
     /// the next batch.
     #[inline]
-    pub(crate) fn note(&mut self, batch: &Batch, record: usize, verdict: Verdict) {
+    pub(crate) fn note(&mut self, batch: &Batch, decided: Decided) {
+        let Decided { record, verdict, .. } = decided;
         let is_kept = match self.emit {
-            Emit::Unique => verdict != Verdict::Seen,
-            Emit::Duplicates => matches!(verdict, Verdict::Seen | Verdict::Header),
+            Emit::Unique => verdict != Verdict::Seen && !self.is_known_header(verdict),
+            Emit::Duplicates => {
+                verdict == Verdict::Seen || (verdict == Verdict::Header && !self.main_has_header)
+            }
             Emit::Nothing => false,
-            Emit::Tagged => return self.append_tagged(batch, record, verdict),
+            Emit::Tagged => {
+                self.keep_tagged(batch, record, verdict);
+                false
+            }
+            Emit::Summary => {
+                self.summarise_or_keep(batch, decided);
+                false
+            }
         };
         if is_kept {
-            let range = batch.range_of(record);
-            if range.start != self.adjacent.end {
-                self.append_adjacent(batch);
-                self.adjacent.start = range.start;
+            self.main.keep(batch, record);
+        }
+        if self.duplicates.is_some() {
+            self.keep_duplicate(batch, record, verdict);
+        }
+    }
+
+    fn is_known_header(&self, verdict: Verdict) -> bool {
+        verdict == Verdict::Header && self.main_has_header
+    }
+
+    fn keep_duplicate(&mut self, batch: &Batch, record: usize, verdict: Verdict) {
+        let is_header = verdict == Verdict::Header && !self.duplicates_have_header;
+        if let Some(duplicates) = self.duplicates.as_mut().filter(|_| verdict == Verdict::Seen || is_header) {
+            duplicates.keep(batch, record);
+        }
+    }
+
+    fn keep_tagged(&mut self, batch: &Batch, record: usize, verdict: Verdict) {
+        if verdict == Verdict::Rest {
+            return self.main.keep(batch, record);
+        }
+        if !self.is_known_header(verdict) {
+            let prefix = [tag(verdict).as_bytes(), &[self.tag_delimiter]].concat();
+            self.main.keep_after(&prefix, batch, record, verdict == Verdict::Header);
+        }
+    }
+
+    fn summarise_or_keep(&mut self, batch: &Batch, decided: Decided) {
+        let Decided { record, verdict, key } = decided;
+        self.now.records += u64::from(verdict != Verdict::Rest);
+        let Some(repeats) = &mut self.repeats else { return };
+        match verdict {
+            Verdict::Seen => {
+                let ms = batch.times.get(key).copied().unwrap_or(self.now.ms);
+                let now = Moment { ms, ..self.now };
+                repeats.count(batch.hashes[key], now, &batch.bytes()[batch.range_of(record)]);
+                return;
             }
-            self.adjacent.end = range.end;
+            Verdict::New => {
+                if let Some(line) = repeats.take(batch.hashes[key]) {
+                    self.main.append(batch, &line);
+                }
+            }
+            _ => {}
         }
-    }
-
-    fn append_tagged(&mut self, batch: &Batch, record: usize, verdict: Verdict) {
-        let mut record = &batch.bytes()[batch.range_of(record)];
-        if let (Verdict::Header, Some(header)) = (verdict, record.strip_prefix(BYTE_ORDER_MARK)) {
-            // A byte order mark must stay at the very beginning.
-            self.buffer.extend_from_slice(BYTE_ORDER_MARK);
-            record = header;
+        match repeats.format() {
+            LineFormat::Csv(delimiter) if verdict != Verdict::Rest => {
+                if !self.is_known_header(verdict) {
+                    let columns =
+                        if verdict == Verdict::Header { ["repeats", "first", "last"] } else { ["0", "", ""] };
+                    let prefix: Vec<u8> =
+                        columns.iter().flat_map(|column| column.bytes().chain([delimiter])).collect();
+                    self.main.keep_after(&prefix, batch, record, verdict == Verdict::Header);
+                }
+            }
+            _ => self.main.keep(batch, record),
         }
-        self.buffer.extend_from_slice(tag(verdict).as_bytes());
-        self.buffer.push(self.tag_delimiter);
-        self.buffer.extend_from_slice(record);
-    }
-
-    #[inline]
-    fn append_adjacent(&mut self, batch: &Batch) {
-        self.buffer.extend_from_slice(&batch.bytes()[self.adjacent.clone()]);
     }
 
     /// Writes the kept records of the batch; afterwards none is held back.
     pub(crate) fn write(&mut self, batch: &Batch) -> Result<(), Failure> {
-        let written = if self.buffer.is_empty() {
-            // All kept records are adjacent: no copy is needed.
-            self.standard_output.write(&batch.bytes()[self.adjacent.clone()])
-        } else {
-            self.append_adjacent(batch);
-            self.standard_output.write(&self.buffer)
-        };
-        self.adjacent = 0..0;
-        if self.buffer.capacity() > 8 * BLOCK_BYTES {
-            self.buffer = Vec::new();
-        }
-        self.buffer.clear();
-        written
+        self.main.write(batch)?;
+        self.duplicates.as_mut().map_or(Ok(()), |duplicates| duplicates.write(batch))
+    }
+
+    /// Writes the lines about repeats that have ended by now.
+    pub(crate) fn tell_ended(&mut self, now: Moment) -> Result<(), Failure> {
+        let lines = self.repeats.as_mut().map(|repeats| repeats.take_ended(now)).unwrap_or_default();
+        self.main.sink.write(&lines)
+    }
+
+    /// Writes the lines about all other repeats, at the end of the run.
+    pub(crate) fn finish(&mut self) -> Result<(), Failure> {
+        let lines = self.repeats.as_mut().map(Repeats::take_all).unwrap_or_default();
+        self.main.sink.write(&lines)
+    }
+
+    /// Returns the repeats that are in no line.
+    pub(crate) fn untold_repeats(&self) -> u64 {
+        self.repeats.as_ref().map_or(0, Repeats::others)
+    }
+
+    /// Returns how often to call [`tell_ended`](Self::tell_ended) while no records arrive.
+    pub(crate) fn sweep_interval_ms(&self) -> Option<u64> {
+        self.repeats.as_ref()?.sweep_interval_ms()
     }
 
     pub(crate) fn writes_records(&self) -> bool {
         self.emit != Emit::Nothing
     }
 
-    pub(crate) fn file(&self) -> &File {
-        self.standard_output.file()
+    pub(crate) fn main(&self) -> &Sink {
+        &self.main.sink
     }
 
-    /// Returns another handle of the output if it is a file. Files can be synced; pipes and terminals cannot.
-    pub(crate) fn durable(&self) -> Option<File> {
-        let is_file = self.file().metadata().is_ok_and(|metadata| metadata.is_file());
-        if is_file { self.file().try_clone().ok() } else { None }
+    /// Returns other handles of the outputs that are files. Files can be synced; pipes and terminals cannot.
+    pub(crate) fn durable(&self) -> Vec<Sink> {
+        let duplicates = self.duplicates.as_ref().map(|duplicates| &duplicates.sink);
+        [Some(&self.main.sink), duplicates].into_iter().flatten().filter_map(Sink::durable).collect()
     }
 }
 
@@ -115,6 +212,9 @@ fn tag(verdict: Verdict) -> &'static str {
         Verdict::Seen => "seen",
         Verdict::Missing => "missing",
         Verdict::Late => "late",
+        Verdict::Oversize => "oversize",
+        // It follows its beginning, which has a tag.
+        Verdict::Rest => "",
         // The name of the column of tags.
         Verdict::Header => "lately",
     }

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use lately::{Filter, PendingSave, SnapshotError};
 
+use super::sink::Sink;
 use crate::failure::Failure;
 use crate::system::standard_streams::tell;
 
@@ -33,14 +34,15 @@ pub(crate) struct StateFile {
 
 impl StateFile {
     /// Takes the lock. `interval` is the time between checkpoints; `None` for no checkpoints.
-    pub(crate) fn open(path: &Path, interval: Option<Duration>) -> Result<Self, Failure> {
+    /// With `waits`, waits until no other process holds it.
+    pub(crate) fn open(path: &Path, interval: Option<Duration>, waits: bool) -> Result<Self, Failure> {
         // A save would replace a device or a pipe by a file.
         if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
             return Err(Failure::other(format!("{}: is not a file; name one for --state", path.display())));
         }
         // A state has one lock, whichever link leads to it.
         let path = PendingSave::target_of(path);
-        let lock = lock_beside(&path)?;
+        let lock = lock_beside(&path, waits)?;
         // No other process is saving now: temporary files beside the state were left by a killed process.
         PendingSave::remove_abandoned(&path)?;
         Ok(Self { path, _lock: lock, interval, last_save: Instant::now(), is_stale: false, under_way: None })
@@ -56,6 +58,11 @@ impl StateFile {
             Err(SnapshotError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             loaded => Ok(Some(loaded?)),
         }
+    }
+
+    /// Returns the time since the last save, or since the start of the run.
+    pub(crate) fn since_save(&self) -> Duration {
+        self.last_save.elapsed()
     }
 
     /// Notes that the filter has changed.
@@ -74,14 +81,14 @@ impl StateFile {
     }
 
     /// Saves if a checkpoint is due. This call only writes the snapshot; another thread waits for the disk.
-    /// `output` returns the file that must be synced before the state.
+    /// `output` returns the files that must be synced before the state.
     ///
     /// A failed checkpoint is reported and retried at the next interval: the stream continues, and the last
     /// good state stays. Only lost output is an error.
     pub(crate) fn checkpoint_if_due(
         &mut self,
         filter: &Filter,
-        output: impl FnOnce() -> Option<File>,
+        output: impl FnOnce() -> Vec<Sink>,
     ) -> Result<(), Failure> {
         if self.under_way.as_ref().is_some_and(JoinHandle::is_finished) {
             self.wait()?;
@@ -102,7 +109,7 @@ impl StateFile {
     }
 
     /// Saves, and waits until the save is complete.
-    pub(crate) fn save(&mut self, filter: &Filter, output: Option<File>) -> Result<(), Failure> {
+    pub(crate) fn save(&mut self, filter: &Filter, output: Vec<Sink>) -> Result<(), Failure> {
         self.wait()?;
         let pending = filter.start_save(&self.path)?;
         finish(pending, output).map_err(|unsaved| match unsaved {
@@ -110,6 +117,7 @@ impl StateFile {
             Unsaved::StateFailed(error) => error.into(),
         })?;
         self.is_stale = false;
+        self.last_save = Instant::now();
         Ok(())
     }
 
@@ -158,10 +166,9 @@ pub(crate) fn load_state(path: &Path) -> Result<Filter, SnapshotError> {
     })
 }
 
-fn finish(pending: PendingSave, output: Option<File>) -> Result<(), Unsaved> {
-    if let Some(output) = output {
-        let lost = |error| Unsaved::OutputLost(Failure::output(&error));
-        output.sync_data().map_err(lost)?;
+fn finish(pending: PendingSave, outputs: Vec<Sink>) -> Result<(), Unsaved> {
+    for output in outputs {
+        output.sync().map_err(Unsaved::OutputLost)?;
     }
     pending.finish().map_err(Unsaved::StateFailed)
 }
@@ -170,17 +177,32 @@ fn warn(error: &SnapshotError) {
     tell(&format!("lately: a checkpoint failed, the previous one stays: {error}"));
 }
 
-fn lock_beside(path: &Path) -> Result<File, Failure> {
+fn lock_beside(path: &Path, waits: bool) -> Result<File, Failure> {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     let lock_path = PathBuf::from(name);
-    let failed = |error: &io::Error| Failure::file(&lock_path, error);
+    let failed = |error: &io::Error| match error.kind() {
+        io::ErrorKind::NotFound => Failure::other(format!(
+            "{}: the state cannot be saved there, because the directory does not exist; create it, or name another --state \
+             file",
+            path.display()
+        )),
+        _ => Failure::other(format!(
+            "{}: the state cannot be locked against other processes: {}: {error}",
+            path.display(),
+            lock_path.display()
+        )),
+    };
     let lock = OpenOptions::new().write(true).create(true).truncate(false).open(&lock_path);
     let lock = lock.map_err(|error| failed(&error))?;
+    if waits {
+        lock.lock().map_err(|error| failed(&error))?;
+        return Ok(lock);
+    }
     match lock.try_lock() {
         Ok(()) => Ok(lock),
         Err(TryLockError::WouldBlock) => Err(Failure::other(format!(
-            "{}: another process is using this state; wait for it to end, or name another --state file",
+            "{}: another process is using this state; wait for it to end (--wait does), or name another --state file",
             path.display()
         ))),
         Err(TryLockError::Error(error)) => Err(failed(&error)),
@@ -195,7 +217,8 @@ mod tests {
         let directory = std::env::temp_dir().join(format!("lately-state-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&directory);
         fs::create_dir_all(&directory).unwrap();
-        let state = StateFile::open(&directory.join("state"), Some(Duration::from_millis(1))).unwrap();
+        let interval = Some(Duration::from_millis(1));
+        let state = StateFile::open(&directory.join("state"), interval, false).unwrap();
         let filter = Filter::builder().window(10).false_positive_rate(0.01).build().unwrap();
         (directory, state, filter)
     }
@@ -204,7 +227,7 @@ mod tests {
     fn pass_the_time(state: &mut StateFile, filter: &Filter) -> Result<(), Failure> {
         while let Some(patience) = state.until_checkpoint() {
             std::thread::sleep(patience);
-            state.checkpoint_if_due(filter, || None)?;
+            state.checkpoint_if_due(filter, Vec::new)?;
         }
         Ok(())
     }
@@ -215,7 +238,7 @@ mod tests {
     fn output_that_cannot_be_synced_ends_the_run() {
         let (directory, mut state, filter) = state_and_filter("lost");
         // A file that cannot be synced.
-        let output = || File::open("/dev/null").ok();
+        let output = || vec![Sink::of(File::open("/dev/null").unwrap())];
         state.touch();
         std::thread::sleep(Duration::from_millis(2));
         assert!(state.checkpoint_if_due(&filter, output).is_ok(), "the failure is not known yet");
@@ -232,7 +255,7 @@ mod tests {
             let is_temporary = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "tmp");
             let entries = fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path());
             entries.filter(is_temporary).for_each(|path| fs::remove_file(path).unwrap());
-            None
+            Vec::new()
         };
         state.touch();
         std::thread::sleep(Duration::from_millis(2));

@@ -22,7 +22,10 @@ class Plan:
     """A filter that can be built: its shape, its size, and the predictions of the exact model."""
 
     window: int
-    """The requested window, in inserts; for a time window, its capacity."""
+    """The requested window, in inserts; for a time window, its capacity; for one without a capacity, the number of items
+    that it has room for once it has grown to its limit."""
+    is_elastic: bool
+    """True for a time window without a capacity: its memory follows the traffic."""
     span_ms: int | None
     """The span of a time window in milliseconds; None for a count window."""
     overload: Overload | None
@@ -47,7 +50,7 @@ class Plan:
     """Cells per segment: bits per part (slices), or blocks (blocks). All segments share the rows (rows) and the cache
     lines (bins)."""
     memory_bytes: int
-    """Memory of the filter in bytes; it never grows."""
+    """Memory of the filter in bytes; for a time window without a capacity, the most that it grows to."""
     bits_per_item: float
     """Bits of memory per item of the window."""
     false_positive_rate: float
@@ -95,11 +98,14 @@ class Statistics:
     estimated_distinct_items: float
     """Approximate number of distinct items in the window."""
     backward_steps: int
-    """How often a call gave a time earlier than the latest one."""
+    """How often a call gave a time earlier than the latest one. Such an item counts at the latest time."""
+    refused_times: int
+    """How often a call gave a time further ahead of the latest one than its max_jump, since this object was made or
+    cleared. Such an item counts at the latest time."""
     overloaded_generations: int
     """Number of generations of a time window that received more inserts than their share of the capacity. For the layout
     "bins" (unless it has to keep its rate): generations at whose end the span had more inserts than the capacity."""
     latest_ms: int | None
     """The latest time of a time window, in milliseconds; None if no time has been set."""
     memory_bytes: int
-    """Memory in bytes; fixed at construction."""
+    """Memory in bytes. It is fixed, except for a time window without a capacity."""

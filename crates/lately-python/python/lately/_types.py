@@ -1,13 +1,23 @@
 """Types of arguments and results; only for annotations."""
 
-from datetime import datetime, timedelta
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
 from typing import Any, Literal, Protocol, SupportsIndex, TypedDict
 
 Item = str | bytes | bytearray | memoryview | SupportsIndex | tuple["Item", ...]
 """One item; a tuple is several values that identify it together."""
 
-Time = datetime | int
-"""An aware datetime, or milliseconds."""
+class Datetime64(Protocol):
+    """A datetime64 of numpy, which is not imported here. Its time zone is UTC."""
+
+    @property
+    def dtype(self) -> Any: ...
+
+    def item(self) -> datetime | date | int | None: ...
+
+
+Time = datetime | SupportsIndex | Datetime64
+"""An aware datetime, a datetime64, or whole milliseconds."""
 
 Layout = Literal["slices", "blocks", "rows", "bins"]
 Prefer = Literal["balanced", "speed", "memory"]
@@ -30,6 +40,10 @@ class ArrowStream(Protocol):
     """A column or a table of Arrow, pandas or Polars, in any number of chunks."""
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> object: ...
+
+
+Times = Sequence[Time] | ArrayLike | ArrowArray | ArrowStream
+"""A time for each item of a bulk call: a list, or an array or column of timestamps or of whole milliseconds."""
 
 
 class Promise(TypedDict, total=False):

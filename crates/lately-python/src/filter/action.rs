@@ -36,6 +36,10 @@ impl Action {
         }
     }
 
+    pub(super) fn adds(self) -> bool {
+        !matches!(self, Self::Contains)
+    }
+
     /// Returns true if the action tells whether an item was seen.
     pub(super) fn has_answers(self) -> bool {
         !matches!(self, Self::Add)

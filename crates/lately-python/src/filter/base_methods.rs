@@ -7,9 +7,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDelta, PyTuple};
 
 use super::action::Action;
+use super::bulk::Bulk;
 use super::classes::{self, BaseFilter};
 use super::snapshot;
-use crate::items::Items;
+use crate::items::{Cursor, Nulls, Reader, Wanted};
+use crate::time::{Now, Times};
 use crate::{answers, errors, items, report};
 
 impl BaseFilter {
@@ -19,10 +21,12 @@ impl BaseFilter {
         action: Action,
         item: &Bound<'_, PyAny>,
         now: Option<&Bound<'_, PyAny>>,
+        max_jump: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
         let hash = items::hash_of(item, self.hash_function)?;
-        let time = self.clock.time_of_call(now)?;
-        Ok(self.core.perform(item.py(), action, hash, time))
+        self.core.clock.check_given(now, max_jump)?;
+        let now = Now::read(now, max_jump)?;
+        Ok(self.core.perform(item.py(), action, hash, now))
     }
 
     fn perform_many<'py>(
@@ -30,17 +34,32 @@ impl BaseFilter {
         action: Action,
         items: &Bound<'py, PyAny>,
         now: Option<&Bound<'py, PyAny>>,
+        max_jump: Option<&Bound<'py, PyAny>>,
+        nulls: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = items.py();
-        let items = Items::read(items, self.hash_function)?;
-        let time = self.clock.time_of_call(now)?;
+        let nulls = Nulls::read(nulls)?;
+        let items = Reader { wanted: Wanted::Hashes(self.hash_function), nulls }.read(items)?;
+        self.core.clock.check_given(now, max_jump)?;
+        let times = Times::read(now, max_jump, items.len())?;
+        let bulk = Bulk {
+            action,
+            items: &items,
+            hash_function: self.hash_function,
+            times: &times,
+            clock: &self.core.clock,
+            cursor: Cursor::start(),
+        };
         let perform = |seen: &mut [bool]| {
-            py.detach(|| self.core.perform_many(action, &items, time, seen));
+            if nulls.answer() && !seen.is_empty() {
+                items.missing.iter().for_each(|&position| seen[position] = true);
+            }
+            py.detach(|| self.core.perform_many(bulk, seen, || Python::attach(|py| py.check_signals())))
         };
         if action.has_answers() {
             answers::collect(py, items.len(), items.are_columns, perform)
         } else {
-            perform(&mut []);
+            perform(&mut []).map_err(|interrupted| interrupted.describe(py, items.len(), None))?;
             Ok(py.None().into_bound(py))
         }
     }
@@ -59,9 +78,14 @@ impl BaseFilter {
     /// >>> seen.add("order-17")
     /// >>> "order-17" in seen, b"order-17" in seen, "order-18" in seen
     /// (True, True, False)
-    #[pyo3(signature = (item, now=None))]
-    fn add(&self, item: &Bound<'_, PyAny>, now: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        self.perform(Action::Add, item, now).map(|_| ())
+    #[pyo3(signature = (item, now=None, *, max_jump=None))]
+    fn add(
+        &self,
+        item: &Bound<'_, PyAny>,
+        now: Option<&Bound<'_, PyAny>>,
+        max_jump: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        self.perform(Action::Add, item, now, max_jump).map(|_| ())
     }
 
     /// Returns True if the item was added lately: always for an item in the window. False means that the item
@@ -72,13 +96,18 @@ impl BaseFilter {
     /// >>> seen.add(17)
     /// >>> seen.contains("17"), seen.contains(18)
     /// (True, False)
-    #[pyo3(signature = (item, now=None))]
-    fn contains(&self, item: &Bound<'_, PyAny>, now: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
-        self.perform(Action::Contains, item, now)
+    #[pyo3(signature = (item, now=None, *, max_jump=None))]
+    fn contains(
+        &self,
+        item: &Bound<'_, PyAny>,
+        now: Option<&Bound<'_, PyAny>>,
+        max_jump: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<bool> {
+        self.perform(Action::Contains, item, now, max_jump)
     }
 
     fn __contains__(&self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.perform(Action::Contains, item, None)
+        self.perform(Action::Contains, item, None, None)
     }
 
     /// Returns True if the item was seen lately, and adds it. Every sighting refreshes the item: it is new
@@ -88,9 +117,14 @@ impl BaseFilter {
     /// >>> seen = Filter(window=1000, false_positive_rate=1e-6)
     /// >>> [seen.check_and_add(order) for order in ["a", "b", "a"]]
     /// [False, False, True]
-    #[pyo3(signature = (item, now=None))]
-    fn check_and_add(&self, item: &Bound<'_, PyAny>, now: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
-        self.perform(Action::CheckAndAdd, item, now)
+    #[pyo3(signature = (item, now=None, *, max_jump=None))]
+    fn check_and_add(
+        &self,
+        item: &Bound<'_, PyAny>,
+        now: Option<&Bound<'_, PyAny>>,
+        max_jump: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<bool> {
+        self.perform(Action::CheckAndAdd, item, now, max_jump)
     }
 
     /// Returns True if the item was seen lately; otherwise adds it. Only the first sighting counts: an item
@@ -101,9 +135,14 @@ impl BaseFilter {
     /// >>> sent = Filter(within=timedelta(minutes=10), capacity=1000, false_positive_rate=1e-6)
     /// >>> [sent.check_or_add("disk full", now=minute * 60_000) for minute in (0, 9, 12, 15)]
     /// [False, True, False, True]
-    #[pyo3(signature = (item, now=None))]
-    fn check_or_add(&self, item: &Bound<'_, PyAny>, now: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
-        self.perform(Action::CheckOrAdd, item, now)
+    #[pyo3(signature = (item, now=None, *, max_jump=None))]
+    fn check_or_add(
+        &self,
+        item: &Bound<'_, PyAny>,
+        now: Option<&Bound<'_, PyAny>>,
+        max_jump: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<bool> {
+        self.perform(Action::CheckOrAdd, item, now, max_jump)
     }
 
     /// Adds many items, in order.
@@ -118,13 +157,15 @@ impl BaseFilter {
     /// >>> seen.add_many(range(100))
     /// >>> 99 in seen, 100 in seen
     /// (True, False)
-    #[pyo3(signature = (items, now=None))]
+    #[pyo3(signature = (items, now=None, *, max_jump=None, nulls=None))]
     fn add_many<'py>(
         &self,
         items: &Bound<'py, PyAny>,
         now: Option<&Bound<'py, PyAny>>,
+        max_jump: Option<&Bound<'py, PyAny>>,
+        nulls: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.perform_many(Action::Add, items, now)
+        self.perform_many(Action::Add, items, now, max_jump, nulls)
     }
 
     /// Calls contains for each item. `items` is as for add_many. For arrays and columns, the result is a
@@ -135,13 +176,15 @@ impl BaseFilter {
     /// >>> seen.add_many(["a", "b"])
     /// >>> seen.contains_many(["a", "c", "b"])
     /// [True, False, True]
-    #[pyo3(signature = (items, now=None))]
+    #[pyo3(signature = (items, now=None, *, max_jump=None, nulls=None))]
     fn contains_many<'py>(
         &self,
         items: &Bound<'py, PyAny>,
         now: Option<&Bound<'py, PyAny>>,
+        max_jump: Option<&Bound<'py, PyAny>>,
+        nulls: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.perform_many(Action::Contains, items, now)
+        self.perform_many(Action::Contains, items, now, max_jump, nulls)
     }
 
     /// Calls check_and_add for each item, in order; a repeat within the call counts as seen. `items` is as
@@ -155,13 +198,15 @@ impl BaseFilter {
     /// >>> ids = numpy.array([17, 18, 17], dtype="uint64")
     /// >>> ids[~seen.check_and_add_many(ids)]
     /// array([17, 18], dtype=uint64)
-    #[pyo3(signature = (items, now=None))]
+    #[pyo3(signature = (items, now=None, *, max_jump=None, nulls=None))]
     fn check_and_add_many<'py>(
         &self,
         items: &Bound<'py, PyAny>,
         now: Option<&Bound<'py, PyAny>>,
+        max_jump: Option<&Bound<'py, PyAny>>,
+        nulls: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.perform_many(Action::CheckAndAdd, items, now)
+        self.perform_many(Action::CheckAndAdd, items, now, max_jump, nulls)
     }
 
     /// Calls check_or_add for each item, in order. `items` is as for add_many, the result as for
@@ -171,13 +216,15 @@ impl BaseFilter {
     /// >>> seen = Filter(window=1000, false_positive_rate=1e-6)
     /// >>> seen.check_or_add_many(["a", "b", "a"])
     /// [False, False, True]
-    #[pyo3(signature = (items, now=None))]
+    #[pyo3(signature = (items, now=None, *, max_jump=None, nulls=None))]
     fn check_or_add_many<'py>(
         &self,
         items: &Bound<'py, PyAny>,
         now: Option<&Bound<'py, PyAny>>,
+        max_jump: Option<&Bound<'py, PyAny>>,
+        nulls: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.perform_many(Action::CheckOrAdd, items, now)
+        self.perform_many(Action::CheckOrAdd, items, now, max_jump, nulls)
     }
 
     /// Returns how long ago the item was last added, as an AgeRange, to the precision of a generation.
@@ -211,10 +258,11 @@ impl BaseFilter {
     /// >>> recent.advance_to(noon + timedelta(minutes=3))
     /// >>> "click" in recent
     /// False
-    fn advance_to(&self, now: &Bound<'_, PyAny>) -> PyResult<()> {
-        let time = self.clock.time_of_call(Some(now))?;
-        now.py().detach(|| self.core.advance_to(time));
-        Ok(())
+    #[pyo3(signature = (now, *, max_jump=None))]
+    fn advance_to(&self, now: &Bound<'_, PyAny>, max_jump: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        self.core.clock.check_given(Some(now), max_jump)?;
+        let time = Now::read(Some(now), max_jump)?;
+        now.py().detach(|| self.core.advance_to(time)).map_err(|error| errors::jump(&error))
     }
 
     /// How many of the newest inserts are certain to be reported. For a count window: the requested window,
@@ -240,6 +288,19 @@ impl BaseFilter {
         span.map(|span| span.into_pyobject(py).map(Bound::into_any).or_else(|_| longest())).transpose()
     }
 
+    /// The memory of the filter in bytes. It is fixed, except for a time window without a capacity: that one
+    /// follows the traffic.
+    ///
+    /// >>> from datetime import timedelta
+    /// >>> from lately import Filter
+    /// >>> recent = Filter(within=timedelta(minutes=10), false_positive_rate=1e-3)
+    /// >>> recent.memory_bytes < 20_000
+    /// True
+    #[getter]
+    fn memory_bytes(&self, py: Python<'_>) -> u64 {
+        py.detach(|| self.core.memory_bytes())
+    }
+
     /// Returns the filter's shape and the predictions of the exact model, as a Plan.
     ///
     /// >>> from lately import Filter
@@ -258,7 +319,7 @@ impl BaseFilter {
     /// 500
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let statistics = py.detach(|| self.core.statistics())?;
-        report::statistics(py, &statistics)
+        report::statistics(py, &statistics, self.core.clock.refused())
     }
 
     /// Saves a snapshot to a file. load opens it, and so do the command `lately` and every other reader of
@@ -284,13 +345,13 @@ impl BaseFilter {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let restore = py.import("lately._native")?.getattr("_restore")?;
         let arguments =
-            (self.core.is_shared(), self.to_bytes(py)?, self.clock.time_given()).into_pyobject(py)?;
+            (self.core.is_shared(), self.to_bytes(py)?, self.core.clock.time_given()).into_pyobject(py)?;
         Ok((restore, arguments))
     }
 
     fn __copy__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let copy = py.detach(|| self.core.copy())?;
-        classes::object(py, self.core.is_shared(), copy, self.clock.time_given())
+        classes::object(py, self.core.is_shared(), copy, self.core.clock.time_given())
     }
 
     fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -306,9 +367,14 @@ impl BaseFilter {
                 let span_ms = span.as_millis();
                 format!("the last {span_ms} ms, up to {capacity} inserts")
             }
+            Window::Elastic { span, .. } => {
+                let (span_ms, most) = (span.as_millis(), plan.memory_bytes);
+                format!("the last {span_ms} ms, memory as needed, at most {most} bytes")
+            }
             _ => "a window".into(),
         };
-        let (shape, rate, bytes) = (plan.shape, plan.false_positive_rate, plan.memory_bytes);
+        let (shape, rate) = (plan.shape, plan.false_positive_rate);
+        let bytes = py.detach(|| self.core.memory_bytes());
         format!("<lately.{class}: {window}, rate {rate:.3e}, {bytes} bytes, {shape}>")
     }
 

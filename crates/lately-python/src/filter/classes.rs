@@ -6,8 +6,7 @@ use lately::{HashFunction, Plan};
 use pyo3::prelude::*;
 
 use super::core_filter::CoreFilter;
-use crate::clock::Clock;
-use crate::errors::NoMemory;
+use crate::errors;
 
 /// The base class of Filter and SharedFilter, for isinstance and annotations. It cannot be instantiated.
 ///
@@ -17,16 +16,14 @@ use crate::errors::NoMemory;
 #[pyclass(frozen, subclass, module = "lately")]
 pub(crate) struct BaseFilter {
     pub(super) core: CoreFilter,
-    pub(super) clock: Clock,
     pub(super) hash_function: HashFunction,
     /// Computed when first needed, because it takes a while; it never changes.
     plan: OnceLock<Plan>,
 }
 
 impl BaseFilter {
-    fn new(core: CoreFilter, time_given: bool) -> Self {
-        let clock = Clock::new(core.guaranteed_span().is_some(), time_given);
-        Self { hash_function: core.hash_function(), core, clock, plan: OnceLock::new() }
+    fn new(core: CoreFilter) -> Self {
+        Self { hash_function: core.hash_function(), core, plan: OnceLock::new() }
     }
 
     pub(super) fn cached_plan(&self, py: Python<'_>) -> &Plan {
@@ -69,11 +66,16 @@ pub(crate) struct Filter;
 
 impl Filter {
     pub(super) fn initializer(filter: lately::Filter, time_given: bool) -> PyClassInitializer<Self> {
-        PyClassInitializer::from(BaseFilter::new(CoreFilter::locked(filter), time_given)).add_subclass(Self)
+        PyClassInitializer::from(BaseFilter::new(CoreFilter::locked(filter, time_given))).add_subclass(Self)
     }
 
     pub(super) fn object(py: Python<'_>, filter: lately::Filter, time_given: bool) -> PyResult<Py<Self>> {
         Py::new(py, Self::initializer(filter, time_given))
+    }
+
+    pub(super) fn restored(py: Python<'_>, filter: lately::Filter) -> PyResult<Py<Self>> {
+        let time_given = filter.latest_ms().is_some();
+        Self::object(py, filter, time_given)
     }
 }
 
@@ -96,16 +98,22 @@ pub(crate) struct SharedFilter;
 
 impl SharedFilter {
     /// `core` must be shared.
-    pub(super) fn initializer(core: CoreFilter, time_given: bool) -> PyClassInitializer<Self> {
-        PyClassInitializer::from(BaseFilter::new(core, time_given)).add_subclass(Self)
+    pub(super) fn initializer(core: CoreFilter) -> PyClassInitializer<Self> {
+        PyClassInitializer::from(BaseFilter::new(core)).add_subclass(Self)
     }
 
-    /// Converts an existing filter. Only the allocation can fail, because the promise is known to be
-    /// possible.
+    /// Converts an existing filter.
     pub(super) fn object(py: Python<'_>, filter: lately::Filter, time_given: bool) -> PyResult<Py<Self>> {
         let bytes = filter.memory_bytes();
-        let core = py.detach(|| CoreFilter::shared(filter)).map_err(|_| NoMemory::ForFilter { bytes })?;
-        Py::new(py, Self::initializer(core, time_given))
+        let core = py
+            .detach(|| CoreFilter::shared(filter, time_given))
+            .map_err(|error| errors::sharing(error, bytes))?;
+        Py::new(py, Self::initializer(core))
+    }
+
+    pub(super) fn restored(py: Python<'_>, filter: lately::Filter) -> PyResult<Py<Self>> {
+        let time_given = filter.latest_ms().is_some();
+        Self::object(py, filter, time_given)
     }
 }
 

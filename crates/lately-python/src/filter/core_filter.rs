@@ -5,27 +5,33 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lately::{
-    AgeRange, AnyFilter, ConfigError, Filter, HashFunction, Plan, SharedFilter, SnapshotError, Statistics,
+    AgeRange, ConfigError, Filter, HashFunction, JumpError, Plan, SharedFilter, SnapshotError, Statistics,
+    Window,
 };
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
 
 use super::action::Action;
+use super::bulk::Bulk;
 use super::snapshot;
-use crate::clock::CallTime;
-use crate::errors::NoMemory;
-use crate::items::Items;
+use crate::errors::{Interrupted, NoMemory};
+use crate::time::{Clock, Now, Times};
+
+pub(super) struct CoreFilter {
+    filter: Kind,
+    pub(super) clock: Clock,
+}
 
 /// Boxed, because the core's filters contain SIMD tables, and memory allocated by Python is not aligned for
 /// them.
-pub(super) enum CoreFilter {
+enum Kind {
     /// Calls of several threads run one at a time.
     Locked(Box<Mutex<Filter>>),
     Shared(Box<Shared>),
 }
 
-pub(super) struct Shared {
+struct Shared {
     filter: SharedFilter,
     /// Held while a thread reads the system clock and advances the filter, so that the filter receives the
     /// times in order.
@@ -33,10 +39,18 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    fn advance_to(&self, time: CallTime) {
-        let _in_order = matches!(time, CallTime::SystemClock)
-            .then(|| self.system_clock.lock().unwrap_or_else(PoisonError::into_inner));
-        advance(&mut &self.filter, time);
+    /// Advances the filter to the time of a call, and returns it.
+    fn at(&self, clock: &Clock, now: Now, adds: bool) -> &SharedFilter {
+        let reads_system_clock = now.millis.is_none() && clock.is_systems();
+        let _in_order =
+            reads_system_clock.then(|| self.system_clock.lock().unwrap_or_else(PoisonError::into_inner));
+        clock.follow(&mut &self.filter, now, adds);
+        &self.filter
+    }
+
+    /// The same for a call that only reads.
+    fn as_read(&self, clock: &Clock) -> &SharedFilter {
+        self.at(clock, Now::default(), false)
     }
 
     fn copy(&self) -> Result<Filter, NoMemory> {
@@ -57,130 +71,149 @@ fn lock_attached<'a>(py: Python<'_>, filter: &'a Mutex<Filter>) -> MutexGuard<'a
     filter.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Performs the action on all items, chunk by chunk. `seen` is empty if the action has no answers.
-fn perform_many(filter: &mut impl AnyFilter, action: Action, items: &Items, seen: &mut [bool]) {
-    items.for_each_chunk(|first, hashes| {
-        let seen = if seen.is_empty() { &mut [] } else { &mut seen[first..first + hashes.len()] };
-        action.perform_many(filter, hashes, seen);
-    });
-}
-
-#[inline]
-fn advance(filter: &mut impl AnyFilter, time: CallTime) {
-    if let Some(now_ms) = time.millis() {
-        filter.advance_to(now_ms);
-    }
-}
-
 impl CoreFilter {
-    pub(super) fn locked(filter: Filter) -> Self {
-        Self::Locked(Box::new(Mutex::new(filter)))
+    pub(super) fn locked(filter: Filter, time_given: bool) -> Self {
+        let clock = Clock::new(filter.window().span().is_some(), time_given);
+        Self { filter: Kind::Locked(Box::new(Mutex::new(filter))), clock }
     }
 
     /// Needs memory for both filters during the call. Call it detached from the interpreter.
-    pub(super) fn shared(filter: Filter) -> Result<Self, ConfigError> {
+    pub(super) fn shared(filter: Filter, time_given: bool) -> Result<Self, ConfigError> {
+        let clock = Clock::new(filter.window().span().is_some(), time_given);
         let filter = SharedFilter::try_from(filter)?;
-        Ok(Self::Shared(Box::new(Shared { filter, system_clock: Mutex::new(()) })))
+        Ok(Self { filter: Kind::Shared(Box::new(Shared { filter, system_clock: Mutex::new(()) })), clock })
     }
 
     pub(super) fn is_shared(&self) -> bool {
-        matches!(self, Self::Shared(_))
+        matches!(self.filter, Kind::Shared(_))
+    }
+
+    /// Locks the filter at the time of a call that only reads.
+    fn read<'a>(&self, filter: &'a Mutex<Filter>) -> MutexGuard<'a, Filter> {
+        let mut filter = lock(filter);
+        self.clock.follow(&mut *filter, Now::default(), false);
+        filter
     }
 }
 
 /// These methods may take a while. Call them detached from the interpreter (`Python::detach`).
 impl CoreFilter {
-    /// Performs the action on all items and writes the answers to `seen`, which must be as long as `items`,
-    /// or empty if the action has no answers.
-    pub(super) fn perform_many(&self, action: Action, items: &Items, time: CallTime, seen: &mut [bool]) {
-        match self {
-            Self::Locked(filter) => {
-                let mut filter = lock(filter);
-                advance(&mut *filter, time);
-                perform_many(&mut *filter, action, items, seen);
+    /// Performs a bulk call and writes the answers to `seen`, which must be as long as the items, or empty if
+    /// the action has no answers. Calls `pause` between turns, without the lock of the filter: it may run
+    /// Python code.
+    pub(super) fn perform_many(
+        &self,
+        mut bulk: Bulk<'_>,
+        seen: &mut [bool],
+        mut pause: impl FnMut() -> PyResult<()>,
+    ) -> Result<(), Interrupted> {
+        if let Times::ForAll(now) = *bulk.times {
+            let adds = bulk.action.adds();
+            match &self.filter {
+                Kind::Locked(filter) => self.clock.follow(&mut *lock(filter), now, adds),
+                Kind::Shared(shared) => _ = shared.at(&self.clock, now, adds),
             }
-            Self::Shared(shared) => {
-                shared.advance_to(time);
-                perform_many(&mut &shared.filter, action, items, seen);
+        }
+        loop {
+            let is_more = match &self.filter {
+                Kind::Locked(filter) => bulk.take_turn(&mut *lock(filter), seen),
+                Kind::Shared(shared) => bulk.take_turn(&mut &shared.filter, seen),
+            };
+            if !is_more {
+                return Ok(());
             }
+            pause().map_err(|error| Interrupted { done: bulk.cursor.done, error })?;
         }
     }
 
-    pub(super) fn advance_to(&self, time: CallTime) {
-        match self {
-            Self::Locked(filter) => advance(&mut *lock(filter), time),
-            Self::Shared(shared) => shared.advance_to(time),
+    /// Fails if the time is too far ahead.
+    pub(super) fn advance_to(&self, now: Now) -> Result<(), JumpError> {
+        match &self.filter {
+            Kind::Locked(filter) => self.clock.advance(&mut *lock(filter), now, true),
+            Kind::Shared(shared) => self.clock.advance(&mut &shared.filter, now, true),
         }
     }
 
     pub(super) fn guaranteed_window(&self) -> u64 {
-        match self {
-            Self::Locked(filter) => lock(filter).guaranteed_window(),
-            Self::Shared(shared) => shared.filter.guaranteed_window(),
+        match &self.filter {
+            Kind::Locked(filter) => self.read(filter).guaranteed_window(),
+            Kind::Shared(shared) => shared.as_read(&self.clock).guaranteed_window(),
         }
     }
 
     pub(super) fn guaranteed_span(&self) -> Option<Duration> {
-        match self {
-            Self::Locked(filter) => lock(filter).guaranteed_span(),
-            Self::Shared(shared) => shared.filter.guaranteed_span(),
+        match &self.filter {
+            Kind::Locked(filter) => self.read(filter).guaranteed_span(),
+            Kind::Shared(shared) => shared.as_read(&self.clock).guaranteed_span(),
+        }
+    }
+
+    pub(super) fn memory_bytes(&self) -> u64 {
+        match &self.filter {
+            Kind::Locked(filter) => self.read(filter).memory_bytes(),
+            Kind::Shared(shared) => shared.filter.memory_bytes(),
         }
     }
 
     pub(super) fn hash_function(&self) -> HashFunction {
-        match self {
-            Self::Locked(filter) => lock(filter).hash_function(),
-            Self::Shared(shared) => shared.filter.hash_function(),
+        match &self.filter {
+            Kind::Locked(filter) => lock(filter).hash_function(),
+            Kind::Shared(shared) => shared.filter.hash_function(),
         }
     }
 
     pub(super) fn plan(&self) -> Plan {
-        match self {
-            Self::Locked(filter) => lock(filter).plan(),
-            Self::Shared(shared) => shared.filter.plan(),
+        match &self.filter {
+            Kind::Locked(filter) => lock(filter).plan(),
+            Kind::Shared(shared) => shared.filter.plan(),
         }
     }
 
     pub(super) fn statistics(&self) -> Result<Statistics, NoMemory> {
-        match self {
-            Self::Locked(filter) => Ok(lock(filter).statistics()),
-            Self::Shared(shared) => Ok(shared.copy()?.statistics()),
+        match &self.filter {
+            Kind::Locked(filter) => Ok(self.read(filter).statistics()),
+            Kind::Shared(shared) => {
+                shared.as_read(&self.clock);
+                Ok(shared.copy()?.statistics())
+            }
         }
     }
 
     /// Returns a copy, which is always a `Filter` of the core.
     pub(super) fn copy(&self) -> Result<Filter, NoMemory> {
-        match self {
-            Self::Locked(filter) => {
+        match &self.filter {
+            Kind::Locked(filter) => {
                 let filter = lock(filter);
                 filter.try_clone().map_err(|_| NoMemory::ForFilter { bytes: filter.memory_bytes() })
             }
-            Self::Shared(shared) => shared.copy(),
+            Kind::Shared(shared) => shared.copy(),
         }
     }
 
     pub(super) fn save(&self, path: &Path) -> Result<(), SnapshotError> {
-        match self {
-            Self::Locked(filter) => {
+        match &self.filter {
+            Kind::Locked(filter) => {
                 // Writing needs the filter locked; waiting for the disk does not.
                 let pending = lock(filter).start_save(path)?;
                 pending.finish()
             }
-            Self::Shared(shared) => shared.filter.save(path),
+            Kind::Shared(shared) => shared.filter.save(path),
         }
     }
 
     /// Clears the filter. Does nothing for a shared filter: its class has no such method.
     pub(super) fn clear(&self) {
-        if let Self::Locked(filter) = self {
-            lock(filter).clear();
+        if let Kind::Locked(filter) = &self.filter {
+            let mut filter = lock(filter);
+            self.clock.reset();
+            filter.clear();
         }
     }
 
     pub(super) fn equals(&self, other: &Self) -> Result<bool, NoMemory> {
-        match (self, other) {
+        match (&self.filter, &other.filter) {
             _ if std::ptr::eq(self, other) => Ok(true),
-            (Self::Locked(left), Self::Locked(right)) => {
+            (Kind::Locked(left), Kind::Locked(right)) => {
                 // All threads lock in the same order; otherwise two threads could deadlock.
                 let address = |filter: &Mutex<Filter>| std::ptr::from_ref(filter).addr();
                 let (first, second) =
@@ -196,41 +229,43 @@ impl CoreFilter {
 /// This method creates a Python object, so call it attached to the interpreter. It detaches while it works.
 impl CoreFilter {
     pub(super) fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        match self {
-            // The length is fixed at construction, so it does not change between the two locks.
-            Self::Locked(filter) => {
-                let len = py.detach(|| lock(filter).snapshot_len());
-                snapshot::new_bytes(py, len, |bytes| snapshot::write(&lock(filter), bytes))
-            }
-            Self::Shared(shared) => {
-                let copy = py.detach(|| shared.copy())?;
-                snapshot::new_bytes(py, copy.snapshot_len(), |bytes| snapshot::write(&copy, bytes))
-            }
+        if let Kind::Locked(filter) = &self.filter
+            && let Some(len) = py.detach(|| fixed_snapshot_len(&lock(filter)))
+        {
+            return snapshot::new_bytes(py, len, |bytes| snapshot::write(&lock(filter), bytes));
         }
+        let copy = py.detach(|| self.copy())?;
+        snapshot::new_bytes(py, copy.snapshot_len(), |bytes| snapshot::write(&copy, bytes))
     }
+}
+
+/// Returns the length of the filter's snapshots, or `None` if it may change: an elastic window grows.
+fn fixed_snapshot_len(filter: &Filter) -> Option<u64> {
+    (!matches!(filter.window(), Window::Elastic { .. })).then(|| filter.snapshot_len())
 }
 
 /// These methods are short. Call them attached to the interpreter.
 impl CoreFilter {
     #[inline]
-    pub(super) fn perform(&self, py: Python<'_>, action: Action, hash: u64, time: CallTime) -> bool {
-        match self {
-            Self::Locked(filter) => {
+    pub(super) fn perform(&self, py: Python<'_>, action: Action, hash: u64, now: Now) -> bool {
+        match &self.filter {
+            Kind::Locked(filter) => {
                 let mut filter = lock_attached(py, filter);
-                advance(&mut *filter, time);
+                self.clock.follow(&mut *filter, now, action.adds());
                 action.perform(&mut *filter, hash)
             }
-            Self::Shared(shared) => {
-                shared.advance_to(time);
-                action.perform(&mut &shared.filter, hash)
-            }
+            Kind::Shared(shared) => action.perform(&mut &*shared.at(&self.clock, now, action.adds()), hash),
         }
     }
 
     pub(super) fn age_of_hash(&self, py: Python<'_>, hash: u64) -> Option<AgeRange> {
-        match self {
-            Self::Locked(filter) => lock_attached(py, filter).age_of_hash(hash),
-            Self::Shared(shared) => shared.filter.age_of_hash(hash),
+        match &self.filter {
+            Kind::Locked(filter) => {
+                let mut filter = lock_attached(py, filter);
+                self.clock.follow(&mut *filter, Now::default(), false);
+                filter.age_of_hash(hash)
+            }
+            Kind::Shared(shared) => shared.as_read(&self.clock).age_of_hash(hash),
         }
     }
 }

@@ -25,7 +25,7 @@ impl Filter {
     /// saved state.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Py<Self>> {
-        Self::object(py, snapshot::load(py, path)?, false)
+        Self::restored(py, snapshot::load(py, path)?)
     }
 
     /// Restores a filter from the result of to_bytes.
@@ -36,14 +36,13 @@ impl Filter {
     /// >>> Filter.from_bytes(seen.to_bytes()) == seen
     /// True
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, snapshot: &Bound<'_, PyBytes>) -> PyResult<Py<Self>> {
-        Self::object(py, snapshot::from_bytes(snapshot)?, false)
+    fn from_bytes(snapshot: &Bound<'_, PyBytes>) -> PyResult<Py<Self>> {
+        Self::restored(snapshot.py(), snapshot::from_bytes(snapshot)?)
     }
 
     /// Forgets everything. The filter is then like a new one, with its clock unset.
     fn clear(slf: &Bound<'_, Self>) {
         let base = slf.as_super().get();
-        base.clock.reset();
         slf.py().detach(|| base.core.clear());
     }
 }

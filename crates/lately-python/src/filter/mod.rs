@@ -7,10 +7,12 @@
 //! | `filter_methods.rs`, `shared_filter_methods.rs` | the methods that only one class has |
 //! | `core_filter.rs` | a filter of the core: behind a lock, or shared |
 //! | `action.rs` | what a call does with its items: add, contains, check_and_add, check_or_add |
+//! | `bulk.rs` | one action on many items, each at its time, in turns |
 //! | `snapshot.rs` | a filter as bytes, and back |
 
 mod action;
 mod base_methods;
+mod bulk;
 mod classes;
 mod core_filter;
 mod filter_methods;

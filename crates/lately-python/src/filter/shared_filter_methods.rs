@@ -20,21 +20,21 @@ impl SharedFilter {
     )]
     fn new(py: Python<'_>, promise: Option<&Bound<'_, PyDict>>) -> PyResult<PyClassInitializer<Self>> {
         let filter = Keywords::read("SharedFilter", promise)?.build(py)?;
-        let core = py.detach(|| CoreFilter::shared(filter)).map_err(errors::config)?;
-        Ok(Self::initializer(core, false))
+        let core = py.detach(|| CoreFilter::shared(filter, false)).map_err(errors::config)?;
+        Ok(Self::initializer(core))
     }
 
     /// Loads a filter from a file that save or the command `lately` has written. It continues exactly in the
     /// saved state.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Py<Self>> {
-        Self::object(py, snapshot::load(py, path)?, false)
+        Self::restored(py, snapshot::load(py, path)?)
     }
 
     /// Restores a filter from the result of to_bytes.
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, snapshot: &Bound<'_, PyBytes>) -> PyResult<Py<Self>> {
-        Self::object(py, snapshot::from_bytes(snapshot)?, false)
+    fn from_bytes(snapshot: &Bound<'_, PyBytes>) -> PyResult<Py<Self>> {
+        Self::restored(snapshot.py(), snapshot::from_bytes(snapshot)?)
     }
 
     /// Returns a Filter with the same state. It contains every insert that returned before the call.
@@ -47,6 +47,6 @@ impl SharedFilter {
     fn to_filter(slf: &Bound<'_, Self>) -> PyResult<Py<Filter>> {
         let base = slf.as_super().get();
         let copy = slf.py().detach(|| base.core.copy())?;
-        Filter::object(slf.py(), copy, base.clock.time_given())
+        Filter::object(slf.py(), copy, base.core.clock.time_given())
     }
 }

@@ -11,6 +11,8 @@ pub(super) trait Column: Send + Sync {
     fn hash(&self, function: HashFunction, first: usize, hashes: &mut [u64]);
     /// Adds the items from `first` on to the keys, one item to each key; the items must exist.
     fn push_to(&self, first: usize, keys: &mut [CompositeKey]);
+    /// Passes the bytes of `count` items from `first` on, in order; the items must exist.
+    fn for_each(&self, first: usize, count: usize, take: &mut dyn FnMut(&[u8]));
 }
 
 /// A column whose items can be read one by one.
@@ -56,6 +58,14 @@ impl<E: Elements> Column for E {
         for (i, key) in keys.iter_mut().enumerate() {
             // SAFETY: just checked.
             key.push(&unsafe { self.element(first + i) });
+        }
+    }
+
+    fn for_each(&self, first: usize, count: usize, take: &mut dyn FnMut(&[u8])) {
+        assert!(first + count <= Elements::len(self));
+        for i in first..first + count {
+            // SAFETY: just checked.
+            unsafe { self.element(i) }.with_bytes(&mut *take);
         }
     }
 }

@@ -47,4 +47,8 @@ impl Column for Keys {
     fn push_to(&self, first: usize, keys: &mut [CompositeKey]) {
         self.for_each_key(first, keys.len(), |i, key| keys[i].push(key));
     }
+
+    fn for_each(&self, first: usize, count: usize, take: &mut dyn FnMut(&[u8])) {
+        self.for_each_key(first, count, |_, key| take(key.as_bytes()));
+    }
 }

@@ -7,27 +7,33 @@
 //! | file | owns |
 //! |---|---|
 //! | `item.rs` | which bytes a Python object is |
+//! | `reader.rs` | which kind of column or iterable an object is |
+//! | `nulls.rs` | what a call does with missing items |
 //! | `column.rs` | the trait of many items in memory |
+//! | `collected.rs` | items that had to be read one by one: their hashes, or their bytes |
 //! | `sequence.rs` | iterables of Python objects |
-//! | `buffer.rs`, `strided.rs` | numpy and other buffers; elements of a fixed width |
+//! | `buffer.rs`, `strided.rs`, `code_points.rs` | numpy and other buffers; elements of a fixed width |
 //! | `arrow/` | columns and tables of Arrow |
 //! | `keys.rs` | several columns, whose values together are one key |
 
 mod arrow;
 mod buffer;
+mod code_points;
+mod collected;
 mod column;
 mod item;
 mod keys;
+mod nulls;
+mod reader;
 mod sequence;
 mod strided;
 
 use lately::HashFunction;
-use pyo3::exceptions::PyTypeError;
-use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict, PyByteArray, PyBytes, PyList, PyString, PyTuple};
 
-use column::{Column, column_refused};
+use column::Column;
 pub(crate) use item::{hash_of, item_bytes, with_bytes};
+pub(crate) use nulls::Nulls;
+pub(crate) use reader::{Reader, Wanted};
 
 /// Number of hashes that are computed before they are passed to the filter. They fit into the processor's
 /// cache.
@@ -36,7 +42,8 @@ const CHUNK: usize = 1024;
 /// The items of a bulk call.
 pub(crate) struct Items {
     source: Source,
-    hash_function: HashFunction,
+    /// Positions of missing items, in order. They are never read.
+    pub(crate) missing: Vec<usize>,
     /// True if the caller passed an array or a column; the answers are then an array, too.
     pub(crate) are_columns: bool,
 }
@@ -49,65 +56,6 @@ enum Source {
 }
 
 impl Items {
-    pub(crate) fn read(items: &Bound<'_, PyAny>, function: HashFunction) -> PyResult<Self> {
-        if items.is_instance_of::<PyList>() || items.is_instance_of::<PyTuple>() {
-            return Self::from_objects(items, function);
-        }
-        if items.is_instance_of::<PyString>()
-            || items.is_instance_of::<PyBytes>()
-            || items.is_instance_of::<PyByteArray>()
-        {
-            return Err(PyTypeError::new_err(format!(
-                "{} is one item, not many: call the method without _many, or pass a list",
-                items.get_type().fully_qualified_name()?
-            )));
-        }
-        if let Some(found) = buffer::read(items, function)? {
-            let source = match found {
-                buffer::Found::Column(column) => Source::Columns(vec![column]),
-                buffer::Found::Hashes(hashes) => Source::Hashes(hashes),
-                buffer::Found::Objects => Source::Hashes(sequence::hashes(items, function)?),
-            };
-            return Ok(Self::of_column(source, function));
-        }
-        let is_table = items.hasattr("columns")?;
-        let items = if is_table { &without_index(items)? } else { items };
-        let has_array = items.hasattr("__array__")? && !is_table;
-        if items.hasattr("__arrow_c_stream__")? || items.hasattr("__arrow_c_array__")? {
-            match arrow::read(items) {
-                Ok(columns) => return Ok(Self::of_column(Source::Columns(columns), function)),
-                Err(arrow::Failure::Refused(error)) => return Err(error),
-                // A pandas series offers Arrow even if pyarrow is missing or cannot convert its values.
-                Err(arrow::Failure::NotExported(error)) if !has_array => return Err(error),
-                Err(arrow::Failure::NotExported(_)) => {}
-            }
-        }
-        if has_array {
-            let array = items.py().import("numpy")?.call_method1("asarray", (items,))?;
-            if !array.is(items) {
-                return Self::read(&array, function);
-            }
-            // `asarray` returned the same array, which `buffer::read` could not read: it exports no memory
-            // (numpy's StringDType). The answers are still an array.
-            return Ok(Self::of_column(Source::Hashes(sequence::hashes(items, function)?), function));
-        }
-        if is_table {
-            // Most tables iterate over the names of their columns, which are not items.
-            let remedy = "pass one column, or a list of tuples, for example list(zip(table[\"user\"], table[\"page\"]))";
-            return Err(column_refused("tables without Arrow's PyCapsule interface", remedy));
-        }
-        Self::from_objects(items, function)
-    }
-
-    fn from_objects(items: &Bound<'_, PyAny>, hash_function: HashFunction) -> PyResult<Self> {
-        let source = Source::Hashes(sequence::hashes(items, hash_function)?);
-        Ok(Self { source, hash_function, are_columns: false })
-    }
-
-    fn of_column(source: Source, hash_function: HashFunction) -> Self {
-        Self { source, hash_function, are_columns: true }
-    }
-
     pub(crate) fn len(&self) -> usize {
         match &self.source {
             Source::Columns(columns) => columns.iter().map(|column| column.len()).sum(),
@@ -115,31 +63,88 @@ impl Items {
         }
     }
 
-    /// Passes the hashes to `take` in order, one chunk at a time, with the position of the chunk's first
-    /// item.
-    pub(crate) fn for_each_chunk(&self, mut take: impl FnMut(usize, &[u64])) {
-        let columns = match &self.source {
-            Source::Columns(columns) => columns,
-            Source::Hashes(hashes) => return take(0, hashes),
-        };
-        let mut hashes = [0; CHUNK];
-        let mut before = 0;
-        for column in columns {
-            for first in (0..column.len()).step_by(CHUNK) {
-                let chunk = &mut hashes[..CHUNK.min(column.len() - first)];
-                column.hash(self.hash_function, first, chunk);
-                take(before + first, chunk);
+    /// Returns the hashes of the next items, with the position of the first one; `None` at the end. Missing
+    /// items are skipped.
+    pub(crate) fn next_hashes<'a>(
+        &'a self,
+        function: HashFunction,
+        cursor: &'a mut Cursor,
+    ) -> Option<(usize, &'a [u64])> {
+        let (column, first, count) = self.next_run(cursor)?;
+        let position = cursor.done - count;
+        match &self.source {
+            Source::Hashes(hashes) => Some((position, &hashes[first..first + count])),
+            Source::Columns(columns) => {
+                let hashes = &mut cursor.hashes[..count];
+                columns[column].hash(function, first, hashes);
+                Some((position, hashes))
             }
-            before += column.len();
+        }
+    }
+
+    /// Passes the bytes of all items in order, with their positions. Missing items are skipped, and so are
+    /// items of which only hashes are known.
+    pub(crate) fn for_each(&self, mut take: impl FnMut(usize, &[u8])) {
+        let Source::Columns(columns) = &self.source else { return };
+        let mut cursor = Cursor::start();
+        while let Some((column, first, count)) = self.next_run(&mut cursor) {
+            let mut position = cursor.done - count;
+            columns[column].for_each(first, count, &mut |bytes| {
+                take(position, bytes);
+                position += 1;
+            });
+        }
+    }
+
+    /// Moves the cursor behind the next items that lie side by side. Returns their column, the first one in
+    /// it, and how many.
+    fn next_run(&self, cursor: &mut Cursor) -> Option<(usize, usize, usize)> {
+        loop {
+            let len = match &self.source {
+                Source::Columns(columns) => columns.get(cursor.column)?.len(),
+                Source::Hashes(hashes) if cursor.column == 0 => hashes.len(),
+                Source::Hashes(_) => return None,
+            };
+            let left = len - cursor.in_column;
+            if left == 0 {
+                cursor.column += 1;
+                cursor.in_column = 0;
+                continue;
+            }
+            let missing =
+                self.missing.get(cursor.missing).map_or(usize::MAX, |missing| missing - cursor.done);
+            if missing == 0 {
+                cursor.missing += 1;
+                cursor.advance(1);
+                continue;
+            }
+            let count = CHUNK.min(left).min(missing);
+            let first = cursor.in_column;
+            cursor.advance(count);
+            return Some((cursor.column, first, count));
         }
     }
 }
 
-/// Removes the index of a table of pandas, which would export it to Arrow as another column.
-fn without_index<'py>(table: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    if !table.hasattr("reset_index")? {
-        return Ok(table.clone());
+/// How far a bulk call is.
+pub(crate) struct Cursor {
+    /// How many items are done, missing ones included.
+    pub(crate) done: usize,
+    /// The number of the column to read next, and how many of its items are done.
+    column: usize,
+    in_column: usize,
+    /// How many missing items are done.
+    missing: usize,
+    hashes: [u64; CHUNK],
+}
+
+impl Cursor {
+    pub(crate) fn start() -> Self {
+        Self { done: 0, column: 0, in_column: 0, missing: 0, hashes: [0; CHUNK] }
     }
-    let options = [("drop", true)].into_py_dict(table.py())?;
-    table.call_method("reset_index", (), Some(&options))
+
+    fn advance(&mut self, items: usize) {
+        self.done += items;
+        self.in_column += items;
+    }
 }

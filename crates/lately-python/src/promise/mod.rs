@@ -3,6 +3,8 @@
 mod keyword;
 mod keywords;
 
+use std::time::Duration;
+
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -10,6 +12,12 @@ use pyo3::types::{PyDict, PyList};
 pub(crate) use keywords::Keywords;
 
 use crate::report;
+use keyword::Keyword;
+
+/// Reads a span of time that is an argument of another call.
+pub(crate) fn span(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Duration> {
+    Keyword { name, value }.span()
+}
 
 /// Returns the plans of filters that keep a promise, best first, without building a filter.
 ///

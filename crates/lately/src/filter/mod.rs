@@ -228,9 +228,7 @@ impl Filter {
     #[must_use]
     pub fn most_memory_bytes_after(&self, inserts: u64) -> u64 {
         let cells = match &self.memory {
-            Memory::Elastic(bins) if inserts > self.ageing.inserts_before_full() => {
-                bins.most_lines_after(inserts)
-            }
+            Memory::Elastic(bins) => bins.most_lines_after(inserts, self.ageing.inserts_before_full()),
             _ => self.cells(),
         };
         self.dimensions.bytes_with(cells)

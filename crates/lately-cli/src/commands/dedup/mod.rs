@@ -2,36 +2,37 @@
 
 mod notices;
 mod stored;
-mod summary;
 
 use std::fs;
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
-use lately::{Filter, PendingSave, Promise};
+use lately::{Filter, Promise};
 
+use super::files::Files;
 use super::flags::{PromiseFlags, RecordFlags, TimeFlags, units};
-use super::stream;
+use super::reports::Reports;
+use super::stream::{self, Outputs};
+use super::summary::{Summary, counts_text};
 use crate::deciding::{Clock, Refresh, Sieve};
 use crate::failure::Failure;
 use crate::reading::{InputEnd, Inputs};
 use crate::system::standard_streams::tell;
-use crate::writing::{Emit, Output, StateFile, print};
+use crate::writing::{Emit, Lifetime, Output, Repeats, StateFile, print};
 use notices::StateClock;
-use summary::{Summary, counts_text};
 
 const EXAMPLES: &str = "\
 Examples:
   Drop log lines that repeat one of the last million lines:
     lately dedup --window 1M access.log > once.log
   At most one alert per host and check in ten minutes, across restarts:
-    tail -F alerts.tsv | lately dedup --within 10m --capacity 1M --field 2,3 --delimiter '\\t' \\
+    tail -F alerts.tsv | lately dedup --within 10m --field 2,3 --delimiter '\\t' \\
       --refresh first --state alerts.lately
   Drop webhook redeliveries, by the event's own time:
-    lately dedup --json event.id --within 24h --capacity 5M --time-field event.created hooks.jsonl
+    lately dedup --json event.id --within 24h --time-field event.created hooks.jsonl
   At most one line per client and hour of a web server's log, by the times in it:
-    lately dedup --field 1 --within 1h --capacity 1M --time-field 4,5 --refresh first access.log
+    lately dedup --field 1 --within 1h --time-field 4,5 --refresh first access.log
   CSV, by two columns: the repeats, with a summary:
     lately dedup --csv --column user,ts --window 1e6 --emit duplicates --stats clicks.csv
   NUL-separated file names:
@@ -67,10 +68,28 @@ struct OutputFlags {
     /// Print only the counts of records
     #[arg(long, conflicts_with = "emit")]
     count: bool,
+    /// With --emit summary, tell about the N keys that are repeated most [default: 1000]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
+    top: Option<u32>,
+    /// Write to FILE instead of standard output. It is replaced; with --state, it is continued
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write the records seen lately to FILE. It is replaced; with --state, it is continued
+    #[arg(long, value_name = "FILE")]
+    duplicates_to: Option<PathBuf>,
+    /// Exit with code 3 if any record was seen lately
+    #[arg(long)]
+    fail_on_duplicates: bool,
     /// Print a summary to standard error
     #[arg(long)]
     stats: bool,
-    /// Write a summary as JSON to FILE
+    /// Print statistics to standard error every SPAN while running, as one line of JSON. SIGUSR1 does so once
+    #[arg(long, value_name = "SPAN", allow_hyphen_values = true, value_parser = interval)]
+    stats_every: Option<Duration>,
+    /// Write statistics to FILE for Prometheus, every --stats-every [default: 10s] and at the end
+    #[arg(long, value_name = "FILE")]
+    metrics_file: Option<PathBuf>,
+    /// Write a summary as JSON to FILE; - is standard output
     #[arg(long, value_name = "FILE")]
     stats_json: Option<PathBuf>,
 }
@@ -78,9 +97,12 @@ struct OutputFlags {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "State")]
 struct StateFlags {
-    /// Continue from FILE if it exists; save to it at the end, on SIGINT and SIGTERM, and at checkpoints
-    #[arg(long, value_name = "FILE")]
+    /// Continue from FILE if it exists; save to it at the end, on SIGINT, SIGTERM and SIGHUP, and at checkpoints
+    #[arg(long, short, value_name = "FILE")]
     state: Option<PathBuf>,
+    /// If another process uses the state, wait for its end
+    #[arg(long, requires = "state")]
+    wait: bool,
     /// The time between checkpoints; 0 for none
     #[arg(long, value_name = "SPAN", default_value = "30s", allow_hyphen_values = true, value_parser = units::span, requires = "state")]
     checkpoint: Duration,
@@ -88,15 +110,13 @@ struct StateFlags {
 
 impl Dedup {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        if let (Some(state), Some(summary)) = (&self.state.state, &self.output.stats_json)
-            && PendingSave::target_of(state) == PendingSave::target_of(summary)
-        {
-            return Err(Failure::Usage(format!(
-                "--state and --stats-json are the same file, {}; use two different files",
-                state.display()
-            )));
-        }
         let inputs = Inputs::new(&self.files)?;
+        let emit = if self.output.count { Emit::Nothing } else { self.output.emit };
+        if self.output.top.is_some() && emit != Emit::Summary {
+            return Err(Failure::Usage("--top: only --emit summary tells about keys; add it".into()));
+        }
+        let mut output = Output::open(emit, self.records.tag_delimiter())?;
+        self.check_files(&inputs, &output)?;
         let promise = Promise::from(&self.promise);
         let mut state = self.open_state()?;
         let filter = load_or_build(promise, state.as_ref())?;
@@ -111,14 +131,23 @@ impl Dedup {
         if let Some(notice) = state_clock.as_mut().and_then(|state| state.ahead_of_system(&clock)) {
             tell(&notice);
         }
-        let emit = if self.output.count { Emit::Nothing } else { self.output.emit };
-        let mut output = Output::open(emit, self.records.tag_delimiter())?;
-        inputs.check_output(output.file())?;
-        let started = Instant::now();
+        let continues = self.state.state.is_some();
+        if let Some(path) = &self.output.output {
+            output.write_to(path, continues)?;
+        }
+        if let Some(path) = &self.output.duplicates_to {
+            output.write_duplicates_to(path, continues)?;
+        }
+        if emit == Emit::Summary {
+            output.summarise(self.repeats(&filter));
+        }
+        let mut reports = Reports::new(self.output.stats_every, self.output.metrics_file.as_deref());
         let finder = self.records.finder(self.time.times(), filter.hash_function())?;
-        let mut sieve = Sieve::new(filter, self.refresh, clock, self.records.missing);
+        let RecordFlags { missing, oversize, .. } = self.records;
+        let mut sieve = Sieve::new(filter, self.refresh, clock, missing, oversize);
         // After a failure the filter contains records that were not written: it must not be saved.
-        let end = stream::run(inputs, finder, &mut sieve, &mut output, state.as_mut())?;
+        let outputs = Outputs { records: &mut output, state: state.as_mut(), reports: &mut reports };
+        let end = stream::run(inputs, finder, &mut sieve, outputs)?;
 
         let counted =
             if self.output.count { print(&counts_text(&sieve.counts, rules.is_some())) } else { Ok(()) };
@@ -127,25 +156,61 @@ impl Dedup {
             Some(state) if counted.is_ok() => state.save(&sieve.filter, output.durable()),
             _ => Ok(()),
         };
-        for notice in notices::of_run(&sieve, rules, self.records.missing, state_clock.as_ref()) {
+        for notice in notices::of_run(&sieve, rules, &self.records, state_clock.as_ref()) {
             tell(&notice);
         }
-        let overloaded = sieve.filter.counters().overloaded_generations - overloaded_before;
-        if let (1.., Some(capacity)) = (overloaded, promise.capacity) {
-            tell(&notices::overload(overloaded, capacity));
+        if let Some(notice) = notices::overload(&sieve.filter, overloaded_before) {
+            tell(&notice);
         }
-        let summarised = self.summarise(&sieve, started.elapsed());
+        if let others @ 1.. = output.untold_repeats() {
+            tell(&notices::untold_repeats(others, self.output.top()));
+        }
+        let summarised = self.summarise(&sieve, reports.started.elapsed());
+        let measured = reports.finish(&sieve, state.as_ref());
+        let has_duplicates = self.output.fail_on_duplicates && sieve.counts.duplicates > 0;
+        let repeated = if has_duplicates { Err(Failure::Duplicates) } else { Ok(()) };
         let (failed, stopped) = match end {
             InputEnd::Complete => (Ok(()), Ok(())),
             InputEnd::Failed(failure) => (Err(failure), Ok(())),
             InputEnd::Stopped(signal) => (Ok(()), Err(Failure::Stopped(signal))),
         };
-        first_of([failed, counted, saved, stopped, summarised])
+        first_of([failed, counted, saved, stopped, summarised, measured, repeated])
+    }
+
+    fn check_files(&self, inputs: &Inputs, output: &Output) -> Result<(), Failure> {
+        let mut files = Files::default();
+        files.read_inputs(inputs)?;
+        if let Some(path) = &self.state.state {
+            files.write("--state", path)?;
+        }
+        if let Some(path) = self.output.stats_json.as_deref().filter(|path| !is_standard_output(path)) {
+            files.write("--stats-json", path)?;
+        }
+        let OutputFlags { output: records, duplicates_to, metrics_file, .. } = &self.output;
+        for (name, path) in
+            [("--output", records), ("--duplicates-to", duplicates_to), ("--metrics-file", metrics_file)]
+        {
+            if let Some(path) = path {
+                files.write(name, path)?;
+            }
+        }
+        files.write_output(output.main().file())
+    }
+
+    /// Repeats end when the filter has forgotten the key: a window and one generation after the last one.
+    fn repeats(&self, filter: &Filter) -> Repeats {
+        let generations = u64::from(filter.plan().shape.window_generations);
+        let and_one = |window: u64| window.saturating_add(window / generations);
+        let lifetime = match filter.window().span() {
+            Some(span) => Lifetime::Millis(and_one(u64::try_from(span.as_millis()).unwrap_or(u64::MAX))),
+            None => Lifetime::Records(and_one(filter.window().items())),
+        };
+        Repeats::new(self.output.top() as usize, self.records.line_format(), lifetime)
     }
 
     fn open_state(&self) -> Result<Option<StateFile>, Failure> {
         let interval = Some(self.state.checkpoint).filter(|interval| !interval.is_zero());
-        self.state.state.as_ref().map(|path| StateFile::open(path, interval)).transpose()
+        self.state.state.as_ref().map(|path| StateFile::open(path, interval, self.state.wait)).transpose()
     }
 
     fn summarise(&self, sieve: &Sieve, elapsed: Duration) -> Result<(), Failure> {
@@ -160,10 +225,31 @@ impl Dedup {
         if let Some(path) = stats_json {
             let json = serde_json::to_string_pretty(&summary)
                 .map_err(|error| Failure::other(format!("{}: {error}", path.display())))?;
+            if is_standard_output(path) {
+                return print(&(json + "\n"));
+            }
             fs::write(path, json + "\n").map_err(|error| Failure::file(path, &error))?;
         }
         Ok(())
     }
+}
+
+impl OutputFlags {
+    fn top(&self) -> u32 {
+        self.top.unwrap_or(1_000)
+    }
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    let span = units::span(text)?;
+    if span.is_zero() {
+        return Err("statistics need some time between them; write for example 10s".into());
+    }
+    Ok(span)
+}
+
+fn is_standard_output(path: &Path) -> bool {
+    path.as_os_str() == "-"
 }
 
 /// Loads the stored filter, which must keep the promise, or builds a new one if none is stored.

@@ -5,9 +5,12 @@ use std::time::Duration;
 
 use lately::{Filter, Window};
 
+use crate::commands::flags::RecordFlags;
+use crate::commands::human::human_bytes;
 use crate::dates::{DAY_MS, about, date, exactly, now_ms};
 use crate::deciding::{Clock, Counts, EventRules, OnLate, Sieve, Troubles};
 use crate::keys::{Missing, OnMissing};
+use crate::reading::OnOversize;
 
 /// Clocks of different machines may differ by this much.
 const CLOCKS_DIFFER_MS: u64 = 1_000;
@@ -63,10 +66,29 @@ impl<'a> StateClock<'a> {
     }
 }
 
-pub(super) fn overload(generations: u64, capacity: u64) -> String {
+/// Says how many generations were overloaded; `None` if none was.
+pub(super) fn overload(filter: &Filter, overloaded_before: u64) -> Option<String> {
+    let generations = filter.counters().overloaded_generations - overloaded_before;
+    let (cause, flag) = match filter.window() {
+        Window::Elastic { .. } => {
+            let most = filter.plan().memory_bytes;
+            (format!("--max-memory {most} ({})", human_bytes(most)), "--max-memory")
+        }
+        window => (format!("--capacity {}", window.items()), "--capacity"),
+    };
+    (generations > 0).then(|| {
+        format!(
+            "lately: overloaded generations: {generations}, because more records came than {cause} has room for; more new \
+             records than promised may have been mistaken for repeats; use a higher {flag}"
+        )
+    })
+}
+
+/// Says how many repeats are not among those of the busiest keys.
+pub(super) fn untold_repeats(repeats: u64, top: u32) -> String {
     format!(
-        "lately: overloaded generations: {generations}, because more records came than --capacity {capacity} has room for; \
-         more new records than promised may have been mistaken for repeats; use a higher --capacity"
+        "lately: {repeats} repeats are in no line, because their keys were not among the {top} that are repeated most; \
+         raise --top to tell about more"
     )
 }
 
@@ -74,12 +96,13 @@ pub(super) fn overload(generations: u64, capacity: u64) -> String {
 pub(super) fn of_run(
     sieve: &Sieve,
     rules: Option<EventRules>,
-    on_missing: OnMissing,
+    flags: &RecordFlags,
     state: Option<&StateClock<'_>>,
 ) -> Vec<String> {
+    let on_missing = flags.missing;
     let Sieve { counts, troubles, filter, .. } = sieve;
     let mut notices = Vec::new();
-    if let (Some(rules), Window::Time { span, .. }) = (rules, filter.window()) {
+    if let (Some(rules), Some(span)) = (rules, filter.window().span()) {
         // A filter knows no more of a time than its generation.
         let generation = span / filter.plan().shape.window_generations;
         let generation_ms = u64::try_from(generation.as_millis()).unwrap_or(u64::MAX);
@@ -88,12 +111,9 @@ pub(super) fn of_run(
         notices.extend(refused(counts, troubles, on_missing));
         notices.extend(unread(counts, troubles, on_missing));
     }
-    if counts.records > 0 && counts.missing == counts.records && notices.is_empty() {
-        notices.push(
-            "lately: no record had a key (or a time); check --field, --column, --json and --time-field"
-                .into(),
-        );
-    }
+    notices.extend(lacking(counts, troubles, on_missing, rules.is_some()));
+    notices.extend(too_long(counts, troubles, flags));
+    notices.extend_from_slice(&troubles.notices);
     notices
 }
 
@@ -156,14 +176,41 @@ fn unread(counts: &Counts, troubles: &Troubles, on_missing: OnMissing) -> Vec<St
              {done}: the first is {example}; to say which one is right, use --time-unit or --time-format"
         ));
     }
-    let lacking = troubles.unread(Missing::Value).map_or(0, |(count, _)| count);
-    // If all records lack it, the flags are wrong, and another message says so.
-    if lacking > 0 && lacking < records {
-        notices.push(format!(
-            "lately: {lacking} of {records} records lack a value of their key or time, and {done}"
-        ));
-    }
     notices
+}
+
+/// Says how many records lack a value.
+fn lacking(counts: &Counts, troubles: &Troubles, on_missing: OnMissing, have_times: bool) -> Option<String> {
+    let (lacking, _) = troubles.unread(Missing::Value)?;
+    let or_time = if have_times { " or time" } else { "" };
+    if lacking == counts.records {
+        return Some(
+            "lately: no record had a key (or a time); check --field, --column, --json and --time-field"
+                .into(),
+        );
+    }
+    let done = match on_missing {
+        OnMissing::Pass => "passed without a check",
+        OnMissing::Drop | OnMissing::Fail => "were left out",
+    };
+    Some(format!(
+        "lately: {lacking} of {} records lack a value of their key{or_time}, and {done}: the first is record {} of the run",
+        counts.records,
+        troubles.first_lacking.unwrap_or(0),
+    ))
+}
+
+/// Says how many records were too long.
+fn too_long(counts: &Counts, troubles: &Troubles, flags: &RecordFlags) -> Option<String> {
+    let first = troubles.first_oversize?;
+    let done = match flags.oversize {
+        OnOversize::Pass => "passed without a check",
+        OnOversize::Drop | OnOversize::Fail => "were left out",
+    };
+    Some(format!(
+        "lately: {} of {} records are longer than --max-record, {} bytes, and {done}: the first is record {first} of the run",
+        counts.oversize, counts.records, flags.max_record
+    ))
 }
 
 /// What happened to records without a time.

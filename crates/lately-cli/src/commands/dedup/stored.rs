@@ -48,23 +48,33 @@ fn window(promise: &Promise, stored: &Window) -> Option<Difference> {
             asked,
             stored: count(inserts),
         }),
-        (Window::Time { span, .. }, None) => {
+        (Window::Time { span, .. } | Window::Elastic { span, .. }, None) => {
             Some(Difference { setting: "the window", asked, stored: within(span) })
         }
-        (Window::Time { span, .. }, Some(asked_span)) if span != asked_span => {
+        (Window::Time { span, .. } | Window::Elastic { span, .. }, Some(asked_span))
+            if span != asked_span =>
+        {
             Some(Difference { setting: "the span", asked, stored: within(span) })
         }
-        (Window::Time { capacity, .. }, Some(_)) => {
-            let asked = promise.capacity.filter(|&asked| asked != capacity)?;
-            let flag = |items: u64| format!("--capacity {items}");
-            Some(Difference { setting: "the capacity", asked: flag(asked), stored: flag(capacity) })
-        }
+        (Window::Time { capacity, .. }, Some(_)) => capacity_differs(promise.capacity, Some(capacity)),
+        (Window::Elastic { .. }, Some(_)) => capacity_differs(promise.capacity, None),
         _ => Some(Difference {
             setting: "the window",
             asked: "a window".into(),
             stored: "a kind that this version does not know".into(),
         }),
     }
+}
+
+/// Without a capacity, memory follows the traffic.
+fn capacity_differs(asked: Option<u64>, stored: Option<u64>) -> Option<Difference> {
+    let flag =
+        |items: Option<u64>| items.map_or("no --capacity".into(), |items| format!("--capacity {items}"));
+    (asked != stored).then(|| Difference {
+        setting: "the capacity",
+        asked: flag(asked),
+        stored: flag(stored),
+    })
 }
 
 fn layout(promise: &Promise, stored: &Plan) -> Option<Difference> {
@@ -89,10 +99,24 @@ fn slack(promise: &Promise, stored: &Plan) -> Option<Difference> {
 
 fn memory(promise: &Promise, stored: &Plan) -> Option<Difference> {
     let found = stored.memory_bytes;
-    let asked = promise.max_memory.filter(|&asked| found > asked)?;
-    let (asked, stored) = (
-        format!("--max-memory {asked} ({})", human_bytes(asked)),
-        format!("{found} bytes ({})", human_bytes(found)),
-    );
-    Some(Difference { setting: "the memory", asked, stored })
+    let asked = promise.max_memory?;
+    let is_elastic = matches!(stored.window, Window::Elastic { .. });
+    // A filter that grows has to fit, and must be able to use all the memory that was requested.
+    let is_kept = if is_elastic { most_memory(promise, stored) == Some(found) } else { found <= asked };
+    (!is_kept).then(|| Difference {
+        setting: "the memory",
+        asked: format!("--max-memory {asked} ({})", human_bytes(asked)),
+        stored: if is_elastic {
+            format!("--max-memory {found} ({})", human_bytes(found))
+        } else {
+            format!("{found} bytes ({})", human_bytes(found))
+        },
+    })
+}
+
+/// What a filter like the stored one would grow to within the requested memory.
+fn most_memory(promise: &Promise, stored: &Plan) -> Option<u64> {
+    let mut promise = *promise;
+    promise.false_positive_rate = Some(stored.false_positive_rate * ROUNDING);
+    promise.plan().ok().map(|plan| plan.memory_bytes)
 }

@@ -38,6 +38,21 @@ impl From<ConfigError> for Failure {
                     "--within: a span of {millis}ms is not possible; ask for 1ms or more"
                 ));
             }
+            ConfigError::ElasticShape => {
+                return Self::Usage(
+                    "--layout: only bins can grow and shrink with the traffic; leave out --layout, or give the most \
+                     different records of one span with --capacity, for fixed memory"
+                        .into(),
+                );
+            }
+            ConfigError::ElasticRate { rate, reachable } => {
+                // Rounded up, so that the printed rate is accepted.
+                return Self::Usage(format!(
+                    "--fp {rate:e} is too low for a filter that grows with the traffic; use --fp {:.3e} or more, or give the \
+                     most different records of one span with --capacity",
+                    reachable * 1.001
+                ));
+            }
             ConfigError::SpanTooShort { .. } => "--within",
             ConfigError::Rate { .. } | ConfigError::RateUnreachable { .. } => "--fp",
             ConfigError::Slack { .. } | ConfigError::SlackUnreachable { .. } => "--slack",

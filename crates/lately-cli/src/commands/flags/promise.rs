@@ -14,13 +14,14 @@ use super::units;
 #[command(next_help_heading = "Window", group = ArgGroup::new("kind").required(true).args(["window", "within"]))]
 pub(crate) struct PromiseFlags {
     /// Never forget the last N records (5000, 250k, 1M, 1e6)
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = units::count)]
+    #[arg(long, short, value_name = "N", allow_negative_numbers = true, value_parser = units::count)]
     window: Option<u64>,
-    /// Never forget the records of the last SPAN (500ms, 30s, 10m, 24h, 7d); needs --capacity
-    #[arg(long, value_name = "SPAN", allow_hyphen_values = true, value_parser = units::span, requires = "capacity")]
+    /// Never forget the records of the last SPAN (500ms, 30s, 10m, 24h, 7d); memory follows the traffic, up to
+    /// --max-memory
+    #[arg(long, short = 't', value_name = "SPAN", allow_hyphen_values = true, value_parser = units::span)]
     within: Option<Duration>,
-    /// The most different records expected in one SPAN, in whatever bursts they come; above that, more new
-    /// records are mistaken for repeats
+    /// Use fixed memory, for at most N different records in one SPAN, in whatever bursts they come; above
+    /// that, more new records are mistaken for repeats
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = units::count, requires = "within", conflicts_with = "window")]
     capacity: Option<u64>,
     /// The rate at which new records may be mistaken for repeats [default: 1e-4]
@@ -33,7 +34,8 @@ pub(crate) struct PromiseFlags {
     /// at 0.2]
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true, value_parser = slack)]
     slack: Option<f64>,
-    /// Fail if the filter needs more memory than this (64MiB, 1GB)
+    /// The most memory (64MiB, 1GB): a filter that needs more is refused; with --within and no --capacity, it
+    /// grows only to this [default: 256MiB]
     #[arg(long, value_name = "BYTES", allow_negative_numbers = true, value_parser = units::bytes)]
     max_memory: Option<u64>,
     /// Use this layout [default: the planner chooses]
@@ -117,7 +119,18 @@ fn is_possible(set: impl FnOnce(&mut Promise)) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use lately::DEFAULT_ELASTIC_MEMORY;
+
     use super::*;
+    use crate::commands::human::human_bytes;
+
+    #[test]
+    fn the_help_names_the_librarys_default_limit() {
+        let command = PromiseFlags::augment_args(clap::Command::new("test"));
+        let help = command.get_arguments().find(|flag| flag.get_id() == "max_memory").unwrap().get_help();
+        let limit = human_bytes(DEFAULT_ELASTIC_MEMORY).replace(".0 ", "");
+        assert!(help.unwrap().to_string().contains(&format!("[default: {limit}]")), "{help:?}");
+    }
 
     #[test]
     fn every_name_of_the_library_is_explained() {

@@ -3,10 +3,12 @@
 use clap::Args;
 use lately::HashFunction;
 
+use super::units;
 use crate::csv;
 use crate::failure::Failure;
 use crate::keys::{Columns, Delimiter, Fields, Format, JsonPaths, Keys, OnMissing, Times};
-use crate::reading::{RecordFinder, Splitter};
+use crate::reading::{Limit, OnOversize, RecordFinder, Splitter};
+use crate::writing::LineFormat;
 
 /// How records are delimited, and how their keys are found.
 #[derive(Args, Clone, Debug)]
@@ -16,10 +18,10 @@ pub(crate) struct RecordFlags {
     #[arg(short = '0', long)]
     null: bool,
     /// Use these fields of the record (from 1) as the key
-    #[arg(long, value_name = "NUMBERS", allow_negative_numbers = true, value_delimiter = ',', value_parser = field_number)]
+    #[arg(long, short, value_name = "NUMBERS", allow_negative_numbers = true, value_delimiter = ',', value_parser = field_number)]
     field: Vec<usize>,
     /// The character between fields, or \t for a tab [default: any number of blanks; with --csv a comma]
-    #[arg(long, value_name = "CHAR", value_parser = delimiter)]
+    #[arg(long, short, value_name = "CHAR", value_parser = delimiter)]
     delimiter: Option<u8>,
     /// Records are CSV: quoted fields may contain delimiters and newlines, and the first record of a file
     /// names the columns
@@ -30,11 +32,17 @@ pub(crate) struct RecordFlags {
     column: Vec<String>,
     /// Records are JSON: use the values at these dotted paths (user.id) as the key; repeat the flag, or use
     /// commas
-    #[arg(long, value_name = "PATHS", value_delimiter = ',', value_parser = json_path, conflicts_with = "field")]
+    #[arg(long, short, value_name = "PATHS", value_delimiter = ',', value_parser = json_path, conflicts_with = "field")]
     json: Vec<String>,
     /// What to do with a record without a key (or, with --time-field, without a time)
     #[arg(long, value_name = "WHAT", default_value = "pass")]
     pub(crate) missing: OnMissing,
+    /// The longest record; a longer one is not held in memory
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, value_parser = max_record, default_value = "1GiB")]
+    pub(crate) max_record: u64,
+    /// What to do with a longer record
+    #[arg(long, value_name = "WHAT", default_value = "fail")]
+    pub(crate) oversize: OnOversize,
 }
 
 impl RecordFlags {
@@ -47,6 +55,17 @@ impl RecordFlags {
         }
     }
 
+    /// Returns how lines about records are written among them.
+    pub(crate) fn line_format(&self) -> LineFormat {
+        if self.csv {
+            LineFormat::Csv(self.tag_delimiter())
+        } else if self.json.is_empty() {
+            LineFormat::Text(if self.null { 0 } else { b'\n' })
+        } else {
+            LineFormat::Json
+        }
+    }
+
     /// Returns the finder of records with keys. `time` is the fields that hold the time, and their reader.
     pub(crate) fn finder(
         &self,
@@ -55,7 +74,8 @@ impl RecordFlags {
     ) -> Result<RecordFinder, Failure> {
         let splitter = self.splitter();
         let keys = self.keys(time, splitter.terminator())?;
-        Ok(RecordFinder::new(splitter, keys, self.missing, hash_function))
+        let limit = Limit { max_record: self.max_record, on_oversize: self.oversize };
+        Ok(RecordFinder::new(splitter, keys, self.missing, hash_function, limit))
     }
 
     fn splitter(&self) -> Splitter {
@@ -98,6 +118,14 @@ impl RecordFlags {
     }
 }
 
+fn max_record(text: &str) -> Result<u64, String> {
+    let bytes = units::bytes(text)?;
+    if bytes == 0 {
+        return Err("no record would be short enough; write for example 16MiB".into());
+    }
+    Ok(bytes)
+}
+
 fn field_number(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| *number > 0);
     number.ok_or_else(|| format!("`{text}` is not a field number; the first is 1"))
@@ -112,6 +140,11 @@ fn column_name(text: &str) -> Result<String, String> {
 }
 
 fn json_path(text: &str) -> Result<String, String> {
+    if let Some(rest) = text.strip_prefix(['$', '.', '/']) {
+        let names: Vec<&str> = rest.split(['.', '/']).filter(|name| !name.is_empty()).collect();
+        let path = if names.is_empty() { "user.id".into() } else { names.join(".") };
+        return Err(format!("a path begins with a name; write {path}"));
+    }
     if text.split('.').any(str::is_empty) {
         return Err("a path is names separated by dots; write for example user.id".into());
     }

@@ -47,6 +47,9 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
 pub(crate) fn span(text: &str) -> Result<Duration, String> {
     const EXAMPLES: &str = "write for example 500ms, 30s, 1h30m, 7d or 2w";
     let (mut rest, mut millis, mut last_factor) = (text, Some(0_u64), u64::MAX);
+    if text.starts_with('-') {
+        return Err(format!("a span cannot be negative; {EXAMPLES}"));
+    }
     loop {
         let (number, after) = split(rest);
         let unit = &after[..after.find(|letter: char| !letter.is_alphabetic()).unwrap_or(after.len())];
@@ -58,8 +61,8 @@ pub(crate) fn span(text: &str) -> Result<Duration, String> {
             "h" => 3_600_000,
             "d" => 86_400_000,
             "w" => 7 * 86_400_000,
-            // Zero needs no unit, and a negative number is wrong in every unit.
-            "" if rest.is_empty() && (whole(text, 1) == Some(0) || text.starts_with('-')) => 1,
+            // Zero needs no unit.
+            "" if rest.is_empty() && whole(text, 1) == Some(0) => 1,
             "" => return Err(format!("a span needs a unit; {EXAMPLES}")),
             _ => return Err(format!("`{unit}` is not a unit of time; {EXAMPLES}")),
         };

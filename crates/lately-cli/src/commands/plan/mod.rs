@@ -7,10 +7,11 @@ use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
-use lately::{Plan, Promise, shard_window};
+use lately::{Plan, Promise, Window, shard_window};
 use serde_json::{Value, json};
 
 use crate::commands::flags::PromiseFlags;
+use crate::dates::exactly;
 use crate::failure::Failure;
 use crate::writing::print;
 
@@ -20,6 +21,8 @@ Examples:
     lately plan --window 1M --fp 1e-4
   The least memory for ten million records, however many memory accesses it takes:
     lately plan --window 10M --prefer memory --top 3
+  An hour, in memory that follows the traffic up to a gibibyte:
+    lately plan --within 1h --max-memory 1GiB
   An hour of at most ten million different records, in whatever bursts they come:
     lately plan --within 1h --capacity 10M --top 1
   The window that each of 16 shards must keep:
@@ -49,6 +52,7 @@ pub(crate) struct PlanCommand {
 
 impl PlanCommand {
     pub(crate) fn run(&self) -> Result<(), Failure> {
+        self.check_elastic()?;
         let (promise, shard_window) = self.of_one_shard();
         let mut plans = promise.plans()?;
         plans.truncate(self.top);
@@ -59,8 +63,25 @@ impl PlanCommand {
         print(&if self.json {
             format!("{:#}\n", self.describe(&plans, shard_window)?)
         } else {
-            self.heading(&promise, shard_window) + &table::text(&plans)
+            self.heading(&promise, shard_window) + &elastic_heading(&plans) + &table::text(&plans)
         })
+    }
+
+    /// A filter without a capacity takes what its traffic needs, in any number of shards.
+    fn check_elastic(&self) -> Result<(), Failure> {
+        let promise = Promise::from(&self.promise);
+        let flag = match (self.shards, &self.plot) {
+            (Some(_), _) => "--shards",
+            (_, Some(_)) => "--plot",
+            _ => return Ok(()),
+        };
+        if promise.span.is_some() && promise.capacity.is_none() {
+            return Err(Failure::Usage(format!(
+                "{flag}: the memory of a filter without a capacity follows the traffic; to plan fixed memory, give the most \
+                 different records of one span with --capacity, or leave out {flag}"
+            )));
+        }
+        Ok(())
     }
 
     /// Returns the promise of one shard, and its window if `--shards` is given.
@@ -90,6 +111,17 @@ impl PlanCommand {
             None => json!({ "plans": plans }),
         })
     }
+}
+
+/// Says what the figures of an elastic window are about.
+fn elastic_heading(plans: &[Plan]) -> String {
+    let Some(Plan { window: Window::Elastic { span, capacity, .. }, .. }) = plans.first() else {
+        return String::new();
+    };
+    format!(
+        "memory follows the traffic; the figures are those of the largest size, with room for {capacity} different records in {}\n\n",
+        exactly(*span)
+    )
 }
 
 fn with_layout(plan: &Plan) -> Result<Value, serde_json::Error> {

@@ -31,7 +31,9 @@ fn row(plan: &Plan) -> [String; 9] {
         Segment::Slices { parts } => format!("b={parts}"),
         Segment::Blocks { block_bits, bits_per_block } => format!("B={block_bits} b={bits_per_block}"),
         Segment::Rows { row_bytes, parts } => format!("{row_bytes} bytes b={parts}"),
-        Segment::Bins { fingerprint_bits } => format!("{fingerprint_bits}-bit fingerprints"),
+        Segment::Bins { fingerprint_bits } | Segment::ElasticBins { fingerprint_bits } => {
+            format!("{fingerprint_bits}-bit fingerprints")
+        }
         other => other.to_string(),
     };
     [

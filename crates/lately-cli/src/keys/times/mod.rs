@@ -22,6 +22,7 @@ use spelling::Spelling;
 pub(crate) use spelling::TimeUnit;
 
 use super::missing::Missing;
+use crate::shown::shown;
 
 /// How times are written.
 #[derive(Clone, Debug)]
@@ -94,9 +95,7 @@ impl Times {
     #[cold]
     pub(super) fn explain(&self, text: &[u8]) -> String {
         let text = text.trim_ascii();
-        let shown = String::from_utf8_lossy(&text[..text.len().min(60)]);
-        // A terminal would obey control characters.
-        let mut told = format!("`{}` ", shown.replace(char::is_control, "\u{fffd}"));
+        let mut told = format!("`{}` ", shown(text, 60));
         // Writing to a string does not fail.
         let _ = match (&self.format, self.spelling, Spelling::detect(text, &self.calendar)) {
             (TimeFormat::Pattern(pattern), ..) => write!(told, "does not match --time-format '{pattern}'"),

@@ -3,12 +3,13 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use super::array::ArraySlice;
-use super::c_interface::Schema;
+use super::categories::{Categories, Numbers};
 use super::texts::{Offsets, Views};
+use crate::arrow::{ArraySlice, Schema};
 use crate::errors;
 use crate::items::column::{Column, column_refused};
 use crate::items::keys::Keys;
+use crate::items::strided::Strided;
 
 /// Arrow types that can be items, by their memory layout.
 pub(super) enum Kind {
@@ -26,6 +27,11 @@ pub(super) enum Kind {
     Offsets64,
     /// Strings or bytes, each located by a view.
     Views,
+    /// Values of a dictionary, by their numbers.
+    Dictionary {
+        width: usize,
+        values: Box<Kind>,
+    },
     /// Tables and structures: the fields of a row together are one key.
     Fields(Vec<Field>),
     /// Nothing but nulls.
@@ -35,6 +41,14 @@ pub(super) enum Kind {
 pub(super) struct Field {
     name: String,
     kind: Kind,
+}
+
+/// The library that exported the data, if that matters.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Producer {
+    /// Polars exports Python objects as their addresses, as binaries of a fixed width, of which it has no others.
+    Polars,
+    Other,
 }
 
 pub(super) struct Null {
@@ -47,21 +61,40 @@ pub(super) struct Null {
 const BOOLEANS: (&str, &str) = ("booleans", "cast the column to integers or to strings");
 
 impl Kind {
-    pub(super) fn of(py: Python<'_>, schema: &Schema) -> PyResult<Self> {
+    pub(super) fn of(py: Python<'_>, schema: &Schema, producer: Producer) -> PyResult<Self> {
         let Some(format) = schema.format() else {
             return Err(PyValueError::new_err(
                 "the Arrow schema has no format: report this to the library that exported it",
             ));
         };
-        if !schema.dictionary.is_null() {
-            let remedy = "cast the column to strings first: .cast(pl.String), .astype(\"str\"), or .dictionary_decode()";
-            return Err(column_refused("categories", remedy));
-        }
         let refused = |kind, remedy| Err(column_refused(kind, remedy));
-        // Booleans that are stored as integers of one byte.
-        let is_bool8 = schema.extension_name() == Some(b"arrow.bool8");
+        let is_text = format.starts_with(['u', 'U', 'z', 'Z', 'v', 'w']);
+        match schema.extension_name() {
+            // Booleans that are stored as integers of one byte.
+            Some(b"arrow.bool8") => return refused(BOOLEANS.0, BOOLEANS.1),
+            // For example the periods of pandas: their numbers mean months or days.
+            Some(name) if !is_text => {
+                let name = String::from_utf8_lossy(name);
+                return refused(
+                    &format!(
+                        "elements of the Arrow extension type `{name}`, which are stored as something else"
+                    ),
+                    "cast the column to strings",
+                );
+            }
+            _ => {}
+        }
+        if let Some(values) = schema.dictionary() {
+            let width = integer_width(&format);
+            return match Self::of(py, values, producer)? {
+                Self::Fields(_) | Self::Dictionary { .. } => refused(
+                    "categories that are structures",
+                    "cast the column to its values: .dictionary_decode()",
+                ),
+                values => Ok(Self::Dictionary { width, values: Box::new(values) }),
+            };
+        }
         match &*format {
-            "c" if is_bool8 => refused(BOOLEANS.0, BOOLEANS.1),
             "c" | "s" | "i" | "l" => Ok(Self::Integers { is_signed: true, width: integer_width(&format) }),
             "C" | "S" | "I" | "L" => Ok(Self::Integers { is_signed: false, width: integer_width(&format) }),
             "u" | "z" => Ok(Self::Offsets32),
@@ -75,11 +108,15 @@ impl Kind {
             "+s" => match schema.children() {
                 [] => refused("tables without columns", "select the columns that identify a row"),
                 fields => {
-                    let fields = fields.iter().map(|&field| Field::of(py, field));
+                    let fields = fields.iter().map(|&field| Field::of(py, field, producer));
                     fields.collect::<PyResult<_>>().map(Self::Fields)
                 }
             },
             other => match (other.strip_prefix("w:").map(str::parse), other.starts_with('t')) {
+                (Some(Ok(_)), _) if producer == Producer::Polars => refused(
+                    "Python objects (the Polars type Object)",
+                    "pass the column's .to_list(), or a table with columns of other types",
+                ),
                 (Some(Ok(width)), _) => Ok(Self::Fixed { width }),
                 (_, true) => refused("dates or times", "cast the column to int64, or to strings"),
                 _ => refused(
@@ -93,12 +130,16 @@ impl Kind {
     pub(super) fn column(&self, array: ArraySlice) -> PyResult<Box<dyn Column>> {
         Ok(match self {
             &Self::Integers { is_signed, width } => {
-                let integers = array.into_strided(width)?.into_integers(is_signed, false);
+                let integers = strided(array, width)?.into_integers(is_signed, false);
                 integers.ok_or_else(|| {
                     column_refused("integers of an unsupported width", "cast the column to int64")
                 })?
             }
-            &Self::Fixed { width } => array.into_strided(width)?.into_bytes(false),
+            &Self::Fixed { width } => strided(array, width)?.into_bytes(false),
+            Self::Dictionary { width, values } => {
+                let values = values.column(array.dictionary()?)?;
+                Box::new(Categories::new(Numbers::new(array, *width)?, values)?)
+            }
             Self::Offsets32 => Box::new(Offsets::<i32>::new(array)?),
             Self::Offsets64 => Box::new(Offsets::<i64>::new(array)?),
             Self::Views | Self::Nulls => Box::new(Views::new(array)?),
@@ -111,10 +152,26 @@ impl Kind {
         })
     }
 
-    /// Returns the first null. The array must not be empty.
+    fn is_null(&self, array: &ArraySlice, i: usize) -> bool {
+        matches!(self, Self::Nulls) || array.is_null(i)
+    }
+
+    /// Returns the positions of nulls, without those of fields.
+    fn nulls<'a>(&self, array: &'a ArraySlice) -> PyResult<Box<dyn Iterator<Item = usize> + 'a>> {
+        Ok(match self {
+            Self::Nulls => Box::new(0..array.len),
+            Self::Dictionary { width, values } => {
+                let of_values = array.dictionary()?;
+                let null_values = (0..of_values.len).map(|i| values.is_null(&of_values, i)).collect();
+                Box::new(Numbers::new(array.clone(), *width)?.into_nulls(null_values))
+            }
+            _ => Box::new(array.nulls()),
+        })
+    }
+
+    /// Returns the first null.
     pub(super) fn first_null(&self, array: &ArraySlice) -> PyResult<Option<Null>> {
-        let position = if matches!(self, Self::Nulls) { Some(0) } else { array.first_null() };
-        let mut first = position.map(|position| Null { position, column: None });
+        let mut first = self.nulls(array)?.next().map(|position| Null { position, column: None });
         if let Self::Fields(fields) = self {
             for (i, field) in fields.iter().enumerate() {
                 if let Some(Null { position, .. }) = field.kind.first_null(&array.child(i)?)?
@@ -126,15 +183,35 @@ impl Kind {
         }
         Ok(first)
     }
+
+    /// Passes the positions of all nulls, in any order; some of them more than once.
+    pub(super) fn for_each_null(&self, array: &ArraySlice, take: &mut dyn FnMut(usize)) -> PyResult<()> {
+        self.nulls(array)?.for_each(&mut *take);
+        if let Self::Fields(fields) = self {
+            for (i, field) in fields.iter().enumerate() {
+                field.kind.for_each_null(&array.child(i)?, take)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Field {
-    fn of(py: Python<'_>, schema: &Schema) -> PyResult<Self> {
+    fn of(py: Python<'_>, schema: &Schema, producer: Producer) -> PyResult<Self> {
         let name = schema.name();
         let in_column = |error| errors::located(py, format_args!("column \"{name}\""), error);
-        let kind = Kind::of(py, schema).map_err(in_column)?;
+        let kind = Kind::of(py, schema, producer).map_err(in_column)?;
         Ok(Self { name, kind })
     }
+}
+
+/// The elements of an array of elements of a fixed width.
+fn strided(array: ArraySlice, width: usize) -> PyResult<Strided> {
+    let first = array.required_buffer(1)?.wrapping_add(array.offset * width);
+    let len = array.len;
+    // SAFETY: buffer 1 of an array of fixed-width elements holds the elements one after the other, and
+    // Arrow data never changes.
+    Ok(unsafe { Strided::new(first, width.cast_signed(), width, len, array) })
 }
 
 fn integer_width(format: &str) -> usize {

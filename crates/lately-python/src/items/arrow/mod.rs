@@ -1,71 +1,55 @@
-//! Arrow columns and tables of pyarrow, Polars and every other library with the Arrow PyCapsule interface.
-//! They are read without a copy.
+//! Arrow columns and tables whose elements are items.
 //!
 //! | file | owns |
 //! |---|---|
 //! | `kind.rs` | which Arrow types are items |
-//! | `array.rs` | a slice of an array: its buffers, children and nulls |
 //! | `texts.rs` | strings and bytes of any length |
-//! | `c_interface.rs` | Arrow's C interface |
+//! | `categories.rs` | values of a dictionary |
 
-mod array;
-mod c_interface;
+mod categories;
 mod kind;
 mod texts;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
 
 use super::column::Column;
-use array::ArraySlice;
-use c_interface::{Array, Owned, Schema, Stream};
+use super::nulls::{self, Nulls};
+use crate::arrow::Exported;
 use kind::Kind;
+pub(super) use kind::Producer;
 
-pub(super) enum Failure {
-    /// The object did not export Arrow data.
-    NotExported(PyErr),
-    /// The object exported Arrow data, but they are not items.
-    Refused(PyErr),
-}
-
-pub(super) fn read(items: &Bound<'_, PyAny>) -> Result<Vec<Box<dyn Column>>, Failure> {
-    let (schema, chunks) = export(items).map_err(Failure::NotExported)?;
-    columns(items.py(), &schema.0, chunks).map_err(Failure::Refused)
-}
-
-fn export(items: &Bound<'_, PyAny>) -> PyResult<(Owned<Schema>, Vec<Owned<Array>>)> {
-    if !items.hasattr("__arrow_c_stream__")? {
-        let (schema, array): (Bound<'_, PyAny>, Bound<'_, PyAny>) =
-            items.call_method0("__arrow_c_array__")?.extract()?;
-        let (schema, array) = (schema.cast::<PyCapsule>()?, array.cast::<PyCapsule>()?);
-        return Ok((Owned::take_from(schema)?, vec![Owned::take_from(array)?]));
-    }
-    let capsule = items.call_method0("__arrow_c_stream__")?;
-    let mut stream = Owned::<Stream>::take_from(capsule.cast::<PyCapsule>()?)?;
-    let schema = stream.schema()?;
-    let mut chunks = Vec::new();
-    while let Some(chunk) = stream.next()? {
-        chunks.push(chunk);
-    }
-    Ok((schema, chunks))
-}
-
-fn columns(py: Python<'_>, schema: &Schema, chunks: Vec<Owned<Array>>) -> PyResult<Vec<Box<dyn Column>>> {
-    let kind = Kind::of(py, schema)?;
-    let mut columns = Vec::with_capacity(chunks.len());
-    let mut before = 0;
-    for array in chunks.into_iter().map(ArraySlice::whole).filter(|array| array.len > 0) {
-        if let Some(null) = kind.first_null(&array)? {
+/// Returns the chunks of the column or table, and the positions of its nulls in order.
+pub(super) fn columns(
+    py: Python<'_>,
+    exported: Exported,
+    producer: Producer,
+    nulls: Nulls,
+) -> PyResult<(Vec<Box<dyn Column>>, Vec<usize>)> {
+    let kind = match Kind::of(py, exported.schema(), producer) {
+        // An empty batch is no mistake, of any type. A table without columns is.
+        Err(_) if exported.chunks.is_empty() && !exported.schema().is_table_without_columns() => {
+            return Ok((Vec::new(), Vec::new()));
+        }
+        kind => kind?,
+    };
+    let mut columns = Vec::with_capacity(exported.chunks.len());
+    let (mut before, mut missing) = (0, Vec::new());
+    for array in exported.chunks {
+        if nulls.are_skipped() {
+            kind.for_each_null(&array, &mut |position| missing.push(before + position))?;
+        } else if let Some(null) = kind.first_null(&array)? {
             let place = null.column.map(|name| format!(" in the column \"{name}\"")).unwrap_or_default();
             return Err(PyValueError::new_err(format!(
-                "item {} is null{place}: drop nulls first (drop_null, drop_nulls, dropna), or fill them with a value of \
-                 your choice",
-                before + null.position
+                "item {} is null{place}: {}",
+                before + null.position,
+                nulls::REMEDY
             )));
         }
         before += array.len;
         columns.push(kind.column(array)?);
     }
-    Ok(columns)
+    missing.sort_unstable();
+    missing.dedup();
+    Ok((columns, missing))
 }

@@ -2,7 +2,7 @@
 
 use pyo3::PyResult;
 
-use super::array::ArraySlice;
+use crate::arrow::ArraySlice;
 use crate::items::column::Elements;
 
 /// Strings or bytes stored one after the other: element i reaches from offset i to offset i + 1.

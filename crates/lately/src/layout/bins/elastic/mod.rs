@@ -38,7 +38,6 @@ use super::line::{Generation, LineFormat, Queue};
 use super::spare::{CELLS_PER_WORD, cell_age, cell_hash, cell_stamp};
 use crate::hash::remix;
 use crate::layout::instructions::Portable;
-use crate::layout::kernel::Kernel;
 use crate::layout::words::aligned::AlignedWords;
 use crate::layout::{Contents, Fit, Located, Query, Update, Use};
 use crate::ring::{Age, Ring};
@@ -278,6 +277,12 @@ impl Table<'_> {
     }
 
     #[inline(always)]
+    fn prefetch<K: BinKernel>(&self, kernel: K, hash: u64) {
+        let hashes = hashes_of(hash);
+        (0..2).for_each(|side| kernel.prefetch(&self.lines[self.place(hashes[side], side)]));
+    }
+
+    #[inline(always)]
     fn reports<K: BinKernel>(&self, kernel: K, hash: u64) -> bool {
         let hashes = hashes_of(hash);
         (0..2).any(|side| {
@@ -461,14 +466,13 @@ impl Query for &ElasticBins {
     }
 
     #[inline(always)]
-    fn contains<K: Kernel>(&self, kernel: K, item: Located<()>, _ring: &Ring) -> bool {
+    fn contains<K: BinKernel>(&self, kernel: K, item: Located<()>, _ring: &Ring) -> bool {
         self.table().reports(kernel, item.hash)
     }
 
     #[inline(always)]
-    fn prefetch<K: Kernel>(&self, kernel: K, item: Located<()>, _ring: &Ring, _uses: Use) {
-        let (hashes, table) = (hashes_of(item.hash), self.table());
-        (0..2).for_each(|side| kernel.prefetch(&table.lines[table.place(hashes[side], side)]));
+    fn prefetch<K: BinKernel>(&self, kernel: K, item: Located<()>, _ring: &Ring, _uses: Use) {
+        self.table().prefetch(kernel, item.hash);
     }
 }
 
@@ -481,24 +485,24 @@ impl Query for &mut ElasticBins {
     }
 
     #[inline(always)]
-    fn contains<K: Kernel>(&self, kernel: K, item: Located<()>, ring: &Ring) -> bool {
-        (&**self).contains(kernel, item, ring)
+    fn contains<K: BinKernel>(&self, kernel: K, item: Located<()>, _ring: &Ring) -> bool {
+        self.table().reports(kernel, item.hash)
     }
 
     #[inline(always)]
-    fn prefetch<K: Kernel>(&self, kernel: K, item: Located<()>, ring: &Ring, uses: Use) {
-        (&**self).prefetch(kernel, item, ring, uses);
+    fn prefetch<K: BinKernel>(&self, kernel: K, item: Located<()>, _ring: &Ring, _uses: Use) {
+        self.table().prefetch(kernel, item.hash);
     }
 }
 
 impl Update for &mut ElasticBins {
     #[inline(always)]
-    fn insert<K: Kernel>(&mut self, kernel: K, item: Located<()>, _ring: &Ring) {
+    fn insert<K: BinKernel>(&mut self, kernel: K, item: Located<()>, _ring: &Ring) {
         self.write(kernel, item.hash);
     }
 
     #[inline(always)]
-    fn check_and_insert<K: Kernel>(&mut self, kernel: K, item: Located<()>, _ring: &Ring) -> bool {
+    fn check_and_insert<K: BinKernel>(&mut self, kernel: K, item: Located<()>, _ring: &Ring) -> bool {
         self.write(kernel, item.hash)
     }
 

@@ -26,6 +26,7 @@ const ROOM_LEFT: (u64, u64) = (5, 4);
 const GENERATIONS_AT_LIMIT: u64 = 16;
 /// While fewer generations than these can begin early, the table grows by four instead of two in each.
 const FEW_EARLY: u32 = 4;
+/// A table grows at most by this factor at a time.
 const MOST_GROWTH: u64 = 4;
 
 /// How full the lines are, from a sample.
@@ -69,36 +70,48 @@ impl ElasticBins {
         lines.max(LEAST_ELASTIC_LINES).min(self.most_lines)
     }
 
-    /// Returns true if with `more` items too many found both their lines full since the table last grew, or since the
-    /// newest generation began.
-    fn spills_too_often(&self, more: u64) -> bool {
-        let probes = u64::from(self.moment.format.shape().spare_probes());
-        (self.history.spilled_lately() + more) * probes * CELLS_PER_SPILLED_CELL > self.lines()
-    }
-
-    /// Divides all lines of a side if one more spilled item would be too many. Returns false if the lines stay as they
-    /// are.
-    pub(super) fn makes_room(&mut self) -> bool {
-        let lines = self.lines();
-        if self.spills_too_often(1) {
-            self.grow_to(self.sides.lines_if_divided().min(self.most_lines));
-        }
-        self.lines() > lines
-    }
-
     fn lines_with_spare_room(&self, live: u64) -> u64 {
         self.lines_for(live + live / SPARE_ROOM + 1)
     }
 
-    /// The most lines that a look after so many inserts may lead to; the present number if it certainly leaves them.
-    pub(crate) fn most_lines_after(&self, inserts: u64) -> u64 {
-        // All of them may be written into lines that are looked at.
-        let Census { live, .. } = self.census(inserts.min(self.lines()));
-        if inserts < self.lines() && self.lines_with_spare_room(live) <= self.lines() {
-            return self.lines();
+    /// The most lines that so many inserts may lead to; the present number if they certainly leave it as it is.
+    /// `before_fit`: the inserts after which the table is fitted.
+    pub(crate) fn most_lines_after(&self, inserts: u64, before_fit: u64) -> u64 {
+        let (lines, may_divide) = (self.lines(), self.spills_too_often(inserts));
+        if inserts <= before_fit && !may_divide {
+            return lines;
         }
-        let filled = self.lines().saturating_add(self.lines_for(inserts));
+        // All of them may be written into lines that are looked at.
+        let Census { live, .. } = self.census(inserts.min(lines));
+        let stays = self.lines_with_spare_room(live) <= lines && !(may_divide && self.is_half_full(live));
+        if inserts < lines && stays {
+            return lines;
+        }
+        let filled = lines.saturating_add(self.lines_for(inserts));
         filled.saturating_mul(MOST_GROWTH).min(self.most_lines)
+    }
+
+    /// Returns true if with `more` items too many found both their lines full since the table last grew, or since the
+    /// newest generation began.
+    fn spills_too_often(&self, more: u64) -> bool {
+        let probes = u64::from(self.moment.format.shape().spare_probes());
+        let spilled = self.history.spilled_lately().saturating_add(more);
+        spilled.saturating_mul(probes * CELLS_PER_SPILLED_CELL) > self.lines()
+    }
+
+    /// Returns true if so many items are at least half of those that the table has room for.
+    fn is_half_full(&self, live: u64) -> bool {
+        2 * live >= self.moment.format.shape().elastic_capacity(self.lines())
+    }
+
+    /// Divides all lines of a side if one more spilled item would be too many. Returns false if the lines stay as they
+    /// are: also if the table is half empty, so that nobody makes it grow with items that share two lines.
+    pub(super) fn makes_room(&mut self) -> bool {
+        let lines = self.lines();
+        if lines < self.most_lines && self.spills_too_often(1) && self.is_half_full(self.census(0).live) {
+            self.grow_to(self.sides.lines_if_divided().min(self.most_lines));
+        }
+        self.lines() > lines
     }
 
     /// How full the lines are if every sample has so many items more.

@@ -1,22 +1,21 @@
 //! A slice of an Arrow array: where its elements and its nulls are.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::{PyErr, PyResult};
 
 use super::c_interface::{Array, Owned};
-use crate::items::strided::Strided;
 
 /// Elements of an array, which is a chunk of a column or a child of such a chunk. Keeps the chunk alive.
-pub(super) struct ArraySlice {
+#[derive(Clone)]
+pub(crate) struct ArraySlice {
     /// Points into the chunk.
     array: *const Array,
     chunk: Arc<Owned<Array>>,
     /// The first element, counted from the start of the array's buffers.
-    pub(super) offset: usize,
-    pub(super) len: usize,
+    pub(crate) offset: usize,
+    pub(crate) len: usize,
 }
 
 // SAFETY: the pointer points into the chunk, which keeps its arrays in place; they are only read.
@@ -38,7 +37,7 @@ impl ArraySlice {
     }
 
     /// The same elements of a child, for example of a column of a table.
-    pub(super) fn child(&self, number: usize) -> PyResult<Self> {
+    pub(crate) fn child(&self, number: usize) -> PyResult<Self> {
         let child = self.array().child(number).ok_or_else(|| lacks("child", number))?;
         // The offset of an array counts for its children, too.
         let elements = self.offset..self.offset + self.len;
@@ -49,8 +48,16 @@ impl ArraySlice {
         Ok(Self { array: child, chunk: Arc::clone(&self.chunk), offset, len: self.len })
     }
 
+    /// All values of the dictionary whose numbers these elements are.
+    pub(crate) fn dictionary(&self) -> PyResult<Self> {
+        // SAFETY: by the interface, it is null or a live array, which the chunk owns.
+        let values = unsafe { self.array().dictionary.as_ref() }.ok_or_else(|| lacks("dictionary", 0))?;
+        let (offset, len) = (values.offset as usize, values.length as usize);
+        Ok(Self { array: values, chunk: Arc::clone(&self.chunk), offset, len })
+    }
+
     /// Returns the buffer with this number; null if the array has none.
-    pub(super) fn buffer(&self, number: usize) -> *const u8 {
+    pub(crate) fn buffer(&self, number: usize) -> *const u8 {
         let array = self.array();
         if number >= array.n_buffers as usize || array.buffers.is_null() {
             return std::ptr::null();
@@ -60,32 +67,29 @@ impl ArraySlice {
     }
 
     /// Returns the buffer with this number, or an error if the array has none.
-    pub(super) fn required_buffer(&self, number: usize) -> PyResult<*const u8> {
+    pub(crate) fn required_buffer(&self, number: usize) -> PyResult<*const u8> {
         let found = self.buffer(number);
         if found.is_null() { Err(lacks("buffer", number)) } else { Ok(found) }
     }
 
-    /// Returns the position of the first null.
-    pub(super) fn first_null(&self) -> Option<usize> {
-        let validity = self.buffer(0);
-        if self.array().null_count == 0 || validity.is_null() {
-            return None;
-        }
-        let Range { start, end } = self.offset..self.offset + self.len;
-        let null = (start..end).find(|bit| {
-            // SAFETY: the validity buffer has a bit for every element, including those before the offset.
-            unsafe { validity.add(bit / 8).read() >> (bit % 8) & 1 == 0 }
-        });
-        null.map(|bit| bit - start)
+    pub(crate) fn has_no_nulls(&self) -> bool {
+        self.array().null_count == 0 || self.buffer(0).is_null()
     }
 
-    /// The elements of an array of elements of a fixed width.
-    pub(super) fn into_strided(self, width: usize) -> PyResult<Strided> {
-        let first = self.required_buffer(1)?.wrapping_add(self.offset * width);
-        let len = self.len;
-        // SAFETY: buffer 1 of an array of fixed-width elements holds the elements one after the other, and
-        // Arrow data never changes.
-        Ok(unsafe { Strided::new(first, width.cast_signed(), width, len, self) })
+    /// Returns true if element i is null; false if there are not as many elements.
+    pub(crate) fn is_null(&self, i: usize) -> bool {
+        if i >= self.len || self.has_no_nulls() {
+            return false;
+        }
+        let bit = self.offset + i;
+        // SAFETY: the validity buffer has a bit for every element, including those before the offset.
+        unsafe { self.buffer(0).add(bit / 8).read() >> (bit % 8) & 1 == 0 }
+    }
+
+    /// Returns the positions of the nulls, in order.
+    pub(crate) fn nulls(&self) -> impl Iterator<Item = usize> + '_ {
+        let len = if self.has_no_nulls() { 0 } else { self.len };
+        (0..len).filter(|&i| self.is_null(i))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lately::Counters;
+use lately::{Counters, Filter, Window};
 use serde::Serialize;
 
 use crate::commands::human::{Listing, human_bytes};
@@ -14,9 +14,18 @@ const SAMPLE_BYTES: u64 = 8 << 20;
 
 /// Formats the output of `--count`. Only records with times can be late.
 pub(super) fn counts_text(counts: &Counts, have_times: bool) -> String {
-    let Counts { records, unique, duplicates, missing, late, .. } = counts;
+    let Counts { records, unique, duplicates, missing, late, oversize, .. } = counts;
     let late = if have_times { format!("late {late}\n") } else { String::new() };
-    format!("records {records}\nunique {unique}\nduplicates {duplicates}\nmissing {missing}\n{late}")
+    let oversize = if *oversize > 0 { format!("oversize {oversize}\n") } else { String::new() };
+    format!(
+        "records {records}\nunique {unique}\nduplicates {duplicates}\nmissing {missing}\n{late}{oversize}"
+    )
+}
+
+/// For serde, which passes a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The output of `--stats` and `--stats-json`.
@@ -26,6 +35,8 @@ pub(super) struct Summary {
     unique: u64,
     duplicates: u64,
     missing: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    oversize: u64,
     bytes: u64,
     seconds: f64,
     records_per_second: f64,
@@ -36,7 +47,24 @@ pub(super) struct Summary {
     estimated_false_positive_rate: f64,
     memory_bytes: u64,
     #[serde(flatten)]
+    elastic: Option<Elastic>,
+    #[serde(flatten)]
     time: Option<TimeTroubles>,
+}
+
+/// How the memory of a filter without a capacity followed the traffic.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Elastic {
+    /// The most memory that it can grow to.
+    max_memory_bytes: u64,
+}
+
+impl Elastic {
+    /// `None` if the memory is fixed.
+    fn of(filter: &Filter) -> Option<Self> {
+        let plan = filter.plan();
+        matches!(plan.window, Window::Elastic { .. }).then(|| Self { max_memory_bytes: plan.memory_bytes })
+    }
 }
 
 /// Events that a time window's promise does not cover.
@@ -74,7 +102,7 @@ impl Summary {
     /// Reads a sample of a large filter's memory.
     pub(super) fn new(sieve: &Sieve, elapsed: Duration) -> Self {
         let filter = &sieve.filter;
-        let Counts { records, unique, duplicates, missing, bytes, .. } = sieve.counts;
+        let Counts { records, unique, duplicates, missing, oversize, bytes, .. } = sieve.counts;
         let (plan, now_ms) = (filter.plan(), filter.latest_ms().unwrap_or(0));
         let statistics = filter.as_of(now_ms).estimate(SAMPLE_BYTES);
         let seconds = elapsed.as_secs_f64();
@@ -83,6 +111,7 @@ impl Summary {
             unique,
             duplicates,
             missing,
+            oversize,
             bytes,
             seconds,
             records_per_second: if seconds > 0.0 { records as f64 / seconds } else { 0.0 },
@@ -90,7 +119,8 @@ impl Summary {
             guaranteed_span_ms: filter.guaranteed_span().map(|span| span.as_millis() as u64),
             predicted_false_positive_rate: plan.false_positive_rate,
             estimated_false_positive_rate: statistics.estimated_false_positive_rate,
-            memory_bytes: plan.memory_bytes,
+            memory_bytes: filter.memory_bytes(),
+            elastic: Elastic::of(filter),
             time: TimeTroubles::of(sieve),
         }
     }
@@ -101,6 +131,9 @@ impl Summary {
         listing.line("unique", self.unique);
         listing.line("duplicates", self.duplicates);
         listing.line("missing", self.missing);
+        if self.oversize > 0 {
+            listing.line("oversize", self.oversize);
+        }
         listing.line("bytes", format!("{} ({})", self.bytes, human_bytes(self.bytes)));
         listing.line("seconds", format!("{:.3}", self.seconds));
         listing.line("records/s", format!("{:.0}", self.records_per_second));
@@ -116,6 +149,11 @@ impl Summary {
         );
         listing.line("", format!("{:.3e} estimated now", self.estimated_false_positive_rate));
         listing.line("memory", format!("{} bytes ({})", self.memory_bytes, human_bytes(self.memory_bytes)));
+        if let Some(elastic) = self.elastic {
+            let Elastic { max_memory_bytes } = elastic;
+            listing
+                .line("", format!("grows to at most {max_memory_bytes} ({})", human_bytes(max_memory_bytes)));
+        }
         if let Some(time) = self.time {
             listing.line("overloaded", format!("{} generations", time.overloaded_generations));
             listing.line("backward steps", time.backward_steps);

@@ -9,33 +9,33 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
 
 #[repr(C)]
-pub(super) struct Schema {
+pub(crate) struct Schema {
     format: *const c_char,
     name: *const c_char,
     metadata: *const c_char,
     flags: i64,
     n_children: i64,
     children: *mut *mut Schema,
-    pub(super) dictionary: *mut Schema,
+    dictionary: *mut Schema,
     release: Option<unsafe extern "C" fn(*mut Schema)>,
     private_data: *mut c_void,
 }
 
 impl Schema {
     /// Returns the text that describes the type.
-    pub(super) fn format(&self) -> Option<Cow<'_, str>> {
+    pub(crate) fn format(&self) -> Option<Cow<'_, str>> {
         // SAFETY: by the interface, the format is such a text; it lives as long as the schema.
         unsafe { text(self.format) }
     }
 
     /// Returns the name of the column; empty if it has none.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         // SAFETY: by the interface, the name is such a text; it lives as long as the schema.
         unsafe { text(self.name) }.unwrap_or_default().into_owned()
     }
 
     /// Returns the fields of a structure, or the columns of a table.
-    pub(super) fn children(&self) -> &[&Self] {
+    pub(crate) fn children(&self) -> &[&Self] {
         let count = usize::try_from(self.n_children).unwrap_or(0);
         if count == 0 || self.children.is_null() {
             return &[];
@@ -44,8 +44,18 @@ impl Schema {
         unsafe { std::slice::from_raw_parts(self.children.cast::<&Self>(), count) }
     }
 
+    pub(crate) fn is_table_without_columns(&self) -> bool {
+        self.format().as_deref() == Some("+s") && self.children().is_empty()
+    }
+
+    /// Returns the type of the values of a dictionary.
+    pub(crate) fn dictionary(&self) -> Option<&Self> {
+        // SAFETY: by the interface, it is null or a live schema, which `self` owns.
+        unsafe { self.dictionary.as_ref() }
+    }
+
     /// Returns the name of the column's extension type, or `None` if it has none.
-    pub(super) fn extension_name(&self) -> Option<&[u8]> {
+    pub(crate) fn extension_name(&self) -> Option<&[u8]> {
         let mut next = self.metadata.cast::<u8>();
         if next.is_null() {
             return None;
@@ -102,7 +112,7 @@ pub(super) struct Array {
     n_children: i64,
     pub(super) buffers: *const *const c_void,
     children: *mut *mut Array,
-    dictionary: *mut Array,
+    pub(super) dictionary: *mut Array,
     release: Option<unsafe extern "C" fn(*mut Array)>,
     private_data: *mut c_void,
 }

@@ -1,0 +1,109 @@
+//! Finds out which kind of column or iterable an object is.
+
+use lately::HashFunction;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{IntoPyDict, PyByteArray, PyBytes, PyList, PyString, PyTuple};
+
+use super::arrow::{self, Producer};
+use super::buffer::{self, Found};
+use super::column::{Column, column_refused};
+use super::nulls::Nulls;
+use super::{Items, Source, sequence};
+use crate::arrow::Exported;
+
+/// What is needed of items that have to be read one by one.
+#[derive(Clone, Copy)]
+pub(crate) enum Wanted {
+    Hashes(HashFunction),
+    Bytes,
+}
+
+/// How the items of a bulk call are read.
+#[derive(Clone, Copy)]
+pub(crate) struct Reader {
+    pub(crate) wanted: Wanted,
+    pub(crate) nulls: Nulls,
+}
+
+impl Reader {
+    pub(crate) fn read(self, items: &Bound<'_, PyAny>) -> PyResult<Items> {
+        if items.is_instance_of::<PyList>() || items.is_instance_of::<PyTuple>() {
+            return self.objects(items, false);
+        }
+        if items.is_instance_of::<PyString>()
+            || items.is_instance_of::<PyBytes>()
+            || items.is_instance_of::<PyByteArray>()
+        {
+            return Err(PyTypeError::new_err(format!(
+                "{} is one item, not many: call the method without _many, or pass a list",
+                items.get_type().fully_qualified_name()?
+            )));
+        }
+        match buffer::read(items)? {
+            Some(Found::Column(column)) => return Ok(columns(vec![column], Vec::new())),
+            Some(Found::Empty) => return Ok(columns(Vec::new(), Vec::new())),
+            Some(Found::Objects) => return self.objects(items, true),
+            None => {}
+        }
+        let is_table = items.hasattr("columns")?;
+        let items = if is_table { &without_index(items)? } else { items };
+        // A wrapper of narwhals.
+        let items = if items.hasattr("to_native")? { &items.call_method0("to_native")? } else { items };
+        let has_array = items.hasattr("__array__")? && !is_table;
+        if Exported::is_offered_by(items)? {
+            let producer = producer_of(items)?;
+            if producer == Producer::Polars
+                && items.getattr("dtype").is_ok_and(|dtype| dtype.to_string() == "Object")
+            {
+                return self.objects(&items.call_method0("to_list")?, true);
+            }
+            match Exported::from(items) {
+                Ok(exported) => {
+                    let (found, missing) = arrow::columns(items.py(), exported, producer, self.nulls)?;
+                    return Ok(columns(found, missing));
+                }
+                // A pandas series offers Arrow even if pyarrow is missing or cannot convert its values.
+                Err(error) if !has_array => return Err(error),
+                Err(_) => {}
+            }
+        }
+        if has_array {
+            let array = items.py().import("numpy")?.call_method1("asarray", (items,))?;
+            if !array.is(items) {
+                return self.read(&array);
+            }
+            // `asarray` returned the same array, which `buffer::read` could not read: it exports no memory
+            // (numpy's StringDType). The answers are still an array.
+            return self.objects(items, true);
+        }
+        if is_table {
+            // Most tables iterate over the names of their columns, which are not items.
+            let remedy = "pass one column, or a list of tuples, for example list(zip(table[\"user\"], table[\"page\"]))";
+            return Err(column_refused("tables without Arrow's PyCapsule interface", remedy));
+        }
+        self.objects(items, false)
+    }
+
+    fn objects(self, items: &Bound<'_, PyAny>, are_columns: bool) -> PyResult<Items> {
+        Ok(sequence::read(items, self)?.into_items(are_columns))
+    }
+}
+
+fn columns(columns: Vec<Box<dyn Column>>, missing: Vec<usize>) -> Items {
+    Items { source: Source::Columns(columns), missing, are_columns: true }
+}
+
+fn producer_of(items: &Bound<'_, PyAny>) -> PyResult<Producer> {
+    let is_polars = items.get_type().module()?.to_cow()?.starts_with("polars");
+    Ok(if is_polars { Producer::Polars } else { Producer::Other })
+}
+
+/// Removes the index of a table of pandas, which would export it to Arrow as another column.
+fn without_index<'py>(table: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if !table.hasattr("reset_index")? {
+        return Ok(table.clone());
+    }
+    let options = [("drop", true)].into_py_dict(table.py())?;
+    table.call_method("reset_index", (), Some(&options))
+}

@@ -1,0 +1,92 @@
+//! One time as a Python object.
+
+use std::time::Duration;
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDateTime, PyInt, PyTzInfo};
+
+/// Up to this time (in 2100), a float of seconds tells microseconds apart.
+const EXACT_SECONDS: f64 = 4.1e9;
+
+/// Converts a time to milliseconds since 1970. A whole number is milliseconds already, of any clock.
+#[inline]
+pub(super) fn millis(now: &Bound<'_, PyAny>) -> PyResult<u64> {
+    if now.is_exact_instance_of::<PyInt>() {
+        return of_number(now);
+    }
+    if let Ok(time) = now.cast::<PyDateTime>() {
+        return of_datetime(time);
+    }
+    of_other(now)
+}
+
+fn of_datetime(time: &Bound<'_, PyDateTime>) -> PyResult<u64> {
+    let py = time.py();
+    // A subclass may know nanoseconds (pandas does) and round them.
+    if time.is_exact_instance_of::<PyDateTime>()
+        && !time.getattr(intern!(py, "tzinfo"))?.is_none()
+        && let Ok(seconds) = time.call_method0(intern!(py, "timestamp"))
+    {
+        let seconds: f64 = seconds.extract()?;
+        if (0.0..EXACT_SECONDS).contains(&seconds) {
+            return Ok((seconds * 1e6).round() as u64 / 1000);
+        }
+    }
+    // NaT of pandas, which is a datetime, is not equal to itself.
+    if time.ne(time)? {
+        return Err(not_a_time());
+    }
+    if time.call_method0(intern!(py, "utcoffset"))?.is_none() {
+        return Err(PyValueError::new_err(format!(
+            "now = {} has no time zone and is ambiguous: add a time zone, for example with \
+             .replace(tzinfo=timezone.utc) or .astimezone()",
+            time.repr()?
+        )));
+    }
+    let utc = PyTzInfo::utc(py)?;
+    let epoch = PyDateTime::new(py, 1970, 1, 1, 0, 0, 0, 0, Some(&utc))?;
+    let since: Duration = time.sub(epoch)?.extract().map_err(|_| before_1970(time))?;
+    Ok(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+fn of_other(now: &Bound<'_, PyAny>) -> PyResult<u64> {
+    let py = now.py();
+    if let Ok(dtype) = now.getattr(intern!(py, "dtype"))
+        && dtype.getattr("kind").is_ok_and(|kind| kind.eq("M").unwrap_or(false))
+    {
+        // numpy's datetime64 has no time zone; by numpy's definition it is UTC.
+        let millis: i64 =
+            now.call_method1("astype", ("M8[ms]",))?.call_method1("astype", ("int64",))?.extract()?;
+        if millis == i64::MIN {
+            return Err(not_a_time());
+        }
+        return u64::try_from(millis).map_err(|_| before_1970(now));
+    }
+    let is_bool = now.is_instance_of::<PyBool>() || now.get_type().name()? == "bool";
+    if !is_bool && let Ok(index) = now.call_method0(intern!(py, "__index__")) {
+        return of_number(&index);
+    }
+    Err(PyTypeError::new_err(format!(
+        "now cannot be of type {}: give a datetime with a time zone, a datetime64, or whole milliseconds as an int, for \
+         example time.time_ns() // 1_000_000",
+        now.get_type().fully_qualified_name()?
+    )))
+}
+
+fn of_number(now: &Bound<'_, PyAny>) -> PyResult<u64> {
+    now.extract().map_err(|_| {
+        PyValueError::new_err(format!("now = {now} ms is not possible: give 0 to {} ms", u64::MAX))
+    })
+}
+
+fn not_a_time() -> PyErr {
+    PyValueError::new_err("now is NaT, which is no time: leave now out, or give a time")
+}
+
+fn before_1970(now: &Bound<'_, PyAny>) -> PyErr {
+    PyValueError::new_err(format!(
+        "now = {now} is before 1970: give a later time, or milliseconds of your own clock as an int"
+    ))
+}
