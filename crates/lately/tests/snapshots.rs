@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use common::counting_allocator::{CountingAllocator, watch};
 use common::{Random, item, shapes, with_shape};
-use lately::{FORMAT_VERSION, Filter, HashFunction, Layout, Overload, SnapshotError};
+use lately::{FORMAT_VERSION, Filter, HashFunction, Layout, Overload, SharedFilter, SnapshotError};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -52,6 +52,25 @@ fn a_restored_filter_equals_the_saved_one() {
         assert_eq!(restored.to_bytes(), bytes);
         assert_eq!(restored.statistics(), filter.statistics());
         assert_eq!(restored.plan(), filter.plan());
+    }
+}
+
+#[test]
+fn a_label_is_kept_and_changes_no_answer() {
+    for mut filter in filters() {
+        let plain = filter.clone();
+        filter.set_label(u64::MAX - 5);
+        let is_keyed = !matches!(filter.hash_function(), HashFunction::Xxh3 { .. });
+        assert_eq!(filter.label(), if is_keyed { 0 } else { u64::MAX - 5 });
+        assert_eq!(filter == plain, is_keyed);
+        let restored = Filter::from_bytes(&filter.to_bytes()).unwrap();
+        assert!(restored == filter && restored.label() == filter.label());
+        assert_eq!(Filter::from_blueprint(&filter.blueprint()).unwrap().label(), filter.label());
+        assert!(restored.words() == plain.words() && restored.contains(item(1)) == plain.contains(item(1)));
+        assert_eq!(filter.try_clone().unwrap().label(), filter.label());
+        if let Ok(shared) = SharedFilter::try_from(filter.clone()) {
+            assert_eq!(shared.to_filter().label(), filter.label());
+        }
     }
 }
 

@@ -114,7 +114,7 @@ impl Filter {
 
     /// Everything before the words.
     fn head(&self) -> Vec<u8> {
-        let mut out = head(&self.dimensions, self.hash_function, &self.ring, &self.ageing);
+        let mut out = head(&self.dimensions, (self.hash_function, self.label), &self.ring, &self.ageing);
         if let Memory::Elastic(bins) = &self.memory {
             let state = Elastic {
                 lines: bins.lines(),
@@ -239,7 +239,7 @@ impl Plan {
         let dimensions = Dimensions { window, shape, items_per_generation, cells, memory_bytes };
         let ring = Ring::of(&shape);
         let ageing = Ageing::new(window, items_per_generation, &ring, &shape);
-        let mut out = head(&dimensions, hash_function, &ring, &ageing);
+        let mut out = head(&dimensions, (hash_function, 0), &ring, &ageing);
         if shape.is_elastic() {
             let lines = dimensions.cells_at_first();
             let lines_at = core::iter::repeat_n(lines, ring.segments() as usize);
@@ -251,7 +251,12 @@ impl Plan {
 }
 
 /// The head of a filter that is not elastic.
-fn head(dimensions: &Dimensions, hash_function: HashFunction, ring: &Ring, ageing: &Ageing) -> Writer {
+fn head(
+    dimensions: &Dimensions,
+    (hash_function, label): (HashFunction, u64),
+    ring: &Ring,
+    ageing: &Ageing,
+) -> Writer {
     let mut out = Writer(Vec::with_capacity(head_bytes(&dimensions.shape) + CHECKSUM_BYTES));
     out.0.extend_from_slice(&MAGIC);
     out.u32(FORMAT_VERSION);
@@ -288,7 +293,7 @@ fn head(dimensions: &Dimensions, hash_function: HashFunction, ring: &Ring, agein
     out.u64(dimensions.window.items());
     out.u64(dimensions.window.span_ms());
     let (hash, key) = match hash_function {
-        HashFunction::Xxh3 { seed } => (1, u128::from(seed)),
+        HashFunction::Xxh3 { seed } => (1, u128::from(label) << 64 | u128::from(seed)),
         HashFunction::SipHash13 { key } => (2, u128::from_le_bytes(key)),
     };
     out.u32(hash);
@@ -370,7 +375,7 @@ struct Head {
     header: Header,
     starts: Vec<u8>,
     elastic: Option<Elastic>,
-    /// The lines at the start of each generation of an elastic filter.
+    /// The lines at the start of each generation of an elastic filter, or the least since.
     lines_at: Vec<u8>,
 }
 
@@ -430,9 +435,10 @@ impl Head {
 
     /// Builds the filter, still without words and ageing.
     fn build(&self) -> Result<Filter, SnapshotError> {
-        let Header { dimensions, hash_function, generation, .. } = self.header;
+        let Header { dimensions, hash_function, label, generation, .. } = self.header;
         let mut filter = Filter::with_cells(dimensions, self.cells(), hash_function)
             .map_err(|_| SnapshotError::Allocation { bytes: dimensions.memory_bytes })?;
+        filter.label = label;
         filter.ring = Ring::of_shape_at(&dimensions.shape, generation);
         Ok(filter)
     }
@@ -448,7 +454,7 @@ impl Head {
             let mut input = Reader(&self.lines_at);
             let mut lines_at = Vec::with_capacity(ring.segments() as usize);
             for _ in ring.ages() {
-                lines_at.push(Elastic::lines("lines_at", &mut input, self.header.dimensions.cells)?);
+                lines_at.push(Elastic::lines("lines_at", &mut input, elastic.lines)?);
             }
             bins.set_lines_at(lines_at.into_iter());
             bins.set_history(elastic.history);
@@ -462,6 +468,7 @@ impl Head {
 struct Header {
     dimensions: Dimensions,
     hash_function: HashFunction,
+    label: u64,
     clock: Clock,
     clock_is_set: bool,
     inserts: u64,
@@ -483,11 +490,9 @@ impl Header {
         let hash = input.u32();
         let clock_is_set = field_u32("clock", input.u32(), |set| set <= 1)? == 1;
         let key = input.u128();
-        let hash_function = match hash {
-            1 => HashFunction::Xxh3 {
-                seed: field("seed", (key >> 64) as u64, |high| high == 0).map(|_| key as u64)?,
-            },
-            2 => HashFunction::SipHash13 { key: key.to_le_bytes() },
+        let (hash_function, label) = match hash {
+            1 => (HashFunction::Xxh3 { seed: key as u64 }, (key >> 64) as u64),
+            2 => (HashFunction::SipHash13 { key: key.to_le_bytes() }, 0),
             _ => return Err(SnapshotError::Field { field: "hash", value: hash.into() }),
         };
         let inserts = field("inserts", input.u64(), |count| count <= MAX_COUNT)?;
@@ -503,6 +508,7 @@ impl Header {
         Ok(Self {
             dimensions,
             hash_function,
+            label,
             clock,
             clock_is_set,
             inserts,
