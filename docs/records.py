@@ -15,7 +15,7 @@ def newest(prefix):
     return max((match[1], match[2] is None, match[0]) for match in names if match)[2]
 
 
-RACE, BENCH = newest("race-"), newest("")
+RACE, BENCH, ELASTIC = newest("race-"), newest(""), newest("elastic-")
 
 
 def read(name):

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 from drawing import write_or_check
-from records import BENCH, RACE, WINDOW, Bench, at_rate, raced, rate_of
+from records import BENCH, ELASTIC, RACE, WINDOW, Bench, at_rate, raced, rate_of, read
 
 REFERENCE = "rows of 64 bytes"
 TASKS = {
@@ -113,12 +113,25 @@ def bursts():
     return table(["burst, at 1e-3"] + [name.capitalize() for name in measured], [["rate"] + [f"{rate:.2g}" for rate in measured.values()]])
 
 
+def elastic():
+    def row(traffic):
+        memory = (f"{traffic[name]:.2f}" for name in ("mean_over_fixed", "peak_over_fixed", "peak_over_fixed_for_busiest_minute"))
+        return [traffic["traffic"], *memory, scientific(traffic["worst_measured_rate"])]
+
+    header = ["elastic window, at 1e-3", "mean memory", "most memory", "most memory, busiest minute", "worst rate"]
+    return table(header, map(row, read(ELASTIC)["traffics"]))
+
+
 def with_tables(document):
-    for made in (times(), rivals(), threads(), pauses(), bursts()):
+    for made in (times(), rivals(), threads(), pauses(), bursts(), elastic()):
         key = made.split("|")[1].split(",")[0].strip()
         document, count = re.subn(rf"^\| {re.escape(key)}[ ,].*\n(\|.*\n)*", lambda _: made, document, flags=re.MULTILINE)
         if count != 1:
             raise SystemExit(f"choosing.md has {count} tables that begin with {key!r}, not one")
+    ratio = read(ELASTIC)["steady_batches"]["elastic_over_fixed"]
+    times_longer = "takes {median:.1f} times ({low:.1f} to {high:.1f})".format(**ratio)
+    document = re.sub(r"takes [\d.]+\s+times \([\d.]+ to [\d.]+\)", times_longer, document)
+    document = re.sub(r"x86_64/elastic-[\d-]+\.json", f"x86_64/{ELASTIC}", document)
     document = re.sub(r"x86_64/race-[\d-]+(-quick)?\.json", f"x86_64/{RACE}", document)
     return re.sub(r"x86_64/\d[\d-]+(-quick)?\.json", f"x86_64/{BENCH}", document)
 

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use memchr::{memchr, memchr2};
+use memchr::memchr;
+
+use crate::scan::{Chunk, Places, equal, mask_of, places_of_two};
 
 /// Some programs begin a UTF-8 file with this mark. It belongs to the file, not to the first column's name.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -41,43 +43,63 @@ impl RecordEnds {
         matches!(self.place, Place::Quoted)
     }
 
-    /// Returns the end (after the newline) of the record that continues at `from`, or `None` if the bytes end
-    /// first. The next call must continue after these bytes.
-    pub(crate) fn find(&mut self, bytes: &[u8], from: usize) -> Option<usize> {
-        let mut at = from;
-        while at < bytes.len() {
-            match self.place {
-                Place::FileStart(known) if known < BYTE_ORDER_MARK.len() => {
-                    let goes_on = bytes[at] == BYTE_ORDER_MARK[known];
-                    self.place = match known {
-                        _ if goes_on => Place::FileStart(known + 1),
-                        0 => Place::FieldStart,
-                        _ => Place::Bare,
-                    };
-                    at += usize::from(goes_on);
+    /// Appends the ends (after the newline) of the records from `from` on, until there are `most` or the bytes end. The
+    /// next call must continue after the last end if there are `most`, and otherwise after these bytes.
+    pub(crate) fn append(&mut self, bytes: &[u8], from: usize, most: usize, ends: &mut Vec<usize>) {
+        let from = self.skip_byte_order_mark(bytes, from);
+        let delimiter = self.delimiter;
+        let special = Places::new(bytes, from, |chunk: &Chunk| {
+            mask_of(chunk, |bytes| equal(bytes, b'"') | equal(bytes, delimiter) | equal(bytes, b'\n'))
+        });
+        // The only place at which a quote opens a field, or doubles the one before it.
+        let mut quote_at = from;
+        let mut place = self.place;
+        for at in special {
+            let byte = bytes[at];
+            place = match place {
+                Place::Quoted if byte == b'"' => {
+                    quote_at = at + 1;
+                    Place::QuoteInQuoted
                 }
-                Place::FileStart(_) => self.place = Place::FieldStart,
-                // A quote is special at the start of a field, where it opens a quoted part, and in that part,
-                // where a doubled quote is one byte of the field.
-                Place::FieldStart | Place::QuoteInQuoted => {
-                    let opens = bytes[at] == b'"';
-                    self.place = if opens { Place::Quoted } else { Place::Bare };
-                    at += usize::from(opens);
+                Place::Quoted => Place::Quoted,
+                Place::FieldStart | Place::QuoteInQuoted if byte == b'"' && at == quote_at => Place::Quoted,
+                // Any other quote is a byte of its field.
+                _ if byte == b'"' => Place::Bare,
+                _ => {
+                    quote_at = at + 1;
+                    Place::FieldStart
                 }
-                Place::Bare => {
-                    at += memchr2(self.delimiter, b'\n', &bytes[at..])? + 1;
-                    self.place = Place::FieldStart;
-                    if bytes[at - 1] == b'\n' {
-                        return Some(at);
-                    }
-                }
-                Place::Quoted => {
-                    at += memchr(b'"', &bytes[at..])? + 1;
-                    self.place = Place::QuoteInQuoted;
+            };
+            if byte == b'\n' && !matches!(place, Place::Quoted) {
+                ends.push(at + 1);
+                if ends.len() >= most {
+                    self.place = place;
+                    return;
                 }
             }
         }
-        None
+        let is_decided = quote_at < bytes.len();
+        self.place = match place {
+            Place::FieldStart | Place::QuoteInQuoted if is_decided => Place::Bare,
+            place => place,
+        };
+    }
+
+    /// Returns where the text begins, after the mark or the part of it that is there.
+    fn skip_byte_order_mark(&mut self, bytes: &[u8], from: usize) -> usize {
+        let mut at = from;
+        while let (Place::FileStart(known), Some(byte)) = (self.place, bytes.get(at)) {
+            self.place = match known {
+                3.. => Place::FieldStart,
+                _ if *byte == BYTE_ORDER_MARK[known] => {
+                    at += 1;
+                    Place::FileStart(known + 1)
+                }
+                0 => Place::FieldStart,
+                _ => Place::Bare,
+            };
+        }
+        at
     }
 }
 
@@ -121,13 +143,14 @@ impl Field<'_> {
 /// Returns the fields of one record.
 #[inline]
 pub(crate) fn fields(text: &[u8], delimiter: u8) -> impl Iterator<Item = Field<'_>> {
+    // A record has no newline outside quotes, except the one that ends it.
+    let mut ends = places_of_two(text, delimiter, b'\n');
     let mut next = Some(0);
     std::iter::from_fn(move || {
         let start = next?;
         let (quoted_to, has_doubled_quotes) = quoted_part(text, start);
         let bare = quoted_to.map_or(start, |quote| (quote + 1).min(text.len()));
-        // A record has no newline outside quotes, except the one that ends it.
-        let end = memchr2(delimiter, b'\n', &text[bare..]).map(|at| bare + at);
+        let end = ends.find(|end| *end >= bare);
         next = end.map(|end| end + 1);
         Some(Field { text, start, quoted_to, end: end.unwrap_or(text.len()), has_doubled_quotes })
     })
@@ -155,17 +178,26 @@ fn quoted_part(text: &[u8], start: usize) -> (Option<usize>, bool) {
 pub(crate) mod tests {
     use super::*;
 
-    /// Splits bytes that arrive in pieces of this length, with a function that finds the next record's end.
+    /// Splits bytes that arrive in pieces of this length, with a function that appends at most so many ends.
     pub(crate) fn split_in_pieces(
         bytes: &[u8],
         piece: usize,
-        mut find_end: impl FnMut(&[u8], usize) -> Option<usize>,
+        most: usize,
+        mut append: impl FnMut(&[u8], usize, usize, &mut Vec<usize>),
     ) -> Vec<&[u8]> {
         let (mut records, mut start, mut scanned) = (Vec::new(), 0, 0);
         for end in (0..=bytes.len()).step_by(piece).chain([bytes.len()]) {
-            while let Some(found) = find_end(&bytes[..end], scanned) {
-                records.push(&bytes[start..found]);
-                (start, scanned) = (found, found);
+            loop {
+                let mut ends = Vec::new();
+                append(&bytes[..end], scanned, most, &mut ends);
+                for found in &ends {
+                    records.push(&bytes[start..*found]);
+                    start = *found;
+                }
+                if ends.len() < most {
+                    break;
+                }
+                scanned = start;
             }
             scanned = end;
         }
@@ -174,8 +206,15 @@ pub(crate) mod tests {
     }
 
     fn split(bytes: &[u8], piece: usize) -> Vec<&[u8]> {
-        let mut ends = RecordEnds::new(b',');
-        split_in_pieces(bytes, piece, |bytes, from| ends.find(bytes, from))
+        let split = |most| {
+            let mut state = RecordEnds::new(b',');
+            split_in_pieces(bytes, piece, most, |bytes, from, most, ends| {
+                state.append(bytes, from, most, ends);
+            })
+        };
+        let one_by_one = split(1);
+        assert_eq!(split(usize::MAX), one_by_one);
+        one_by_one
     }
 
     fn values(text: &[u8]) -> Vec<Vec<u8>> {
@@ -212,6 +251,30 @@ pub(crate) mod tests {
         assert_eq!(whole[7], b"\"open\nto the end");
         for piece in 1..text.len() {
             assert_eq!(split(text, piece), whole, "pieces of {piece}");
+        }
+    }
+
+    #[test]
+    fn long_records_end_where_those_found_byte_by_byte_do() {
+        let mut state = 1_u64;
+        for _ in 0..300 {
+            let text: Vec<u8> = (0..400)
+                .map(|_| {
+                    state =
+                        state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    b"aaaaaa,,\"\n"[(state >> 33) as usize % 10]
+                })
+                .collect();
+            let whole = split(&text, text.len());
+            for piece in [1, 2, 63, 64, 65] {
+                assert_eq!(split(&text, piece), whole);
+            }
+            let contents = whole.iter().map(|record| record.strip_suffix(b"\n").unwrap_or(record));
+            for record in contents.filter(|record| !record.is_empty()) {
+                let theirs = independent_reader(record).next().unwrap().unwrap();
+                let theirs: Vec<Vec<u8>> = theirs.iter().map(<[u8]>::to_vec).collect();
+                assert_eq!(values(record), theirs);
+            }
         }
     }
 

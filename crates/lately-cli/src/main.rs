@@ -10,6 +10,7 @@ mod deciding;
 mod failure;
 mod keys;
 mod reading;
+mod scan;
 mod shown;
 mod system;
 mod writing;

@@ -55,6 +55,8 @@ fn a_span_alone_keeps_its_promise_at_every_record() {
         let bytes = |name: &str| stats[name].as_u64().unwrap();
         // The burst is over, and its memory is free again.
         assert!(bytes("memory_bytes") < 20_000, "{stats}");
+        assert!(bytes("peak_memory_bytes") > 40_000 && bytes("peak_memory_bytes") < 200_000, "{stats}");
+        assert!(bytes("growths") > 0 && bytes("shrinks") > 0, "{stats}");
         assert!(bytes("max_memory_bytes") > 255 << 20 && bytes("max_memory_bytes") <= 256 << 20, "{stats}");
         assert_eq!(bytes("overloaded_generations"), 0);
     }
@@ -80,6 +82,8 @@ fn a_state_that_grows_continues_where_it_was() {
     // The same as record by record.
     let builder = Filter::builder().time_window(Duration::from_millis(SPAN_MS)).false_positive_rate(1e-3);
     let mut filter = builder.build().unwrap();
+    filter.set_clock(lately::Clock::Events);
+    filter.set_label(load("whole").label());
     for (event, tag) in events.iter().zip(tags(&text(&whole))) {
         filter.advance_to(event.ms);
         assert_eq!(filter.check_and_insert(format!("order-{}", event.key)), tag == "seen");
@@ -144,7 +148,7 @@ fn at_the_limit_every_record_is_known_and_the_overload_is_told_once() {
         "{told}"
     );
     assert!(told.contains("; use a higher --max-memory\n"), "{told}");
-    assert!(told.contains("grows to at most "), "{told}");
+    assert!(told.contains("grows to at most ") && told.contains(" at its peak\n"), "{told}");
 }
 
 #[test]

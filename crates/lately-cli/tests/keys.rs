@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::fs;
+use std::fmt::Write as _;
 
 use common::{Directory, answer, complaint, text};
 use lately::Filter;
@@ -155,6 +155,89 @@ fn records_without_a_key_pass_are_dropped_or_end_the_run() {
 }
 
 #[test]
+fn keys_of_every_kind() {
+    dedup(&[
+        // Ranges, and delimiters of several characters.
+        ("--field 2-3 --delimiter ,", b"1,a,b\n2,a,b\n3,a,c\n", b"1,a,b\n3,a,c\n"),
+        ("--field 2 --delimiter ::", b"1::a:b\n2::a:b::c\n3::a\n", b"1::a:b\n3::a\n"),
+        ("--field 2 --delimiter \\x01", b"1\x01a\n2\x01a\n3\x01b\n", b"1\x01a\n3\x01b\n"),
+        ("--field 2 --delimiter \\x01 --emit tagged", b"1\x01a\n", b"new\x011\x01a\n"),
+        // CSV by number, with and without a header.
+        ("--csv --field 2", b"id,n\n1,\"a\"\n2,a\n3,id\n", b"id,n\n1,\"a\"\n3,id\n"),
+        ("--csv --no-header --field 2", b"1,\"a\"\n2,a\n3,b\n", b"1,\"a\"\n3,b\n"),
+        ("--csv --no-header --field 1", b"\xef\xbb\xbfa,1\na,2\n", b"\xef\xbb\xbfa,1\n"),
+        ("--csv --no-header", b"a,1\r\na,1\n\n", b"a,1\r\n\n"),
+        // Case.
+        ("--ignore-case", b"User\nuser\n\xc3\x84\n\xc3\xa4\nx\r\nx\n", b"User\n\xc3\x84\nx\r\nx\n"),
+        ("--ignore-case --field 1,2", b"A b\na B\na c\n", b"A b\na c\n"),
+        ("--ignore-case --json id", b"{\"id\":\"X\"}\n{\"id\":\"x\"}\n", b"{\"id\":\"X\"}\n"),
+        // Regular expressions.
+        (
+            "--key-regex user=(\\w+).*ip=([0-9.]+)",
+            b"user=a t=1 ip=1.2\nuser=a t=2 ip=1.2\nnone\n",
+            b"user=a t=1 ip=1.2\nnone\n",
+        ),
+        ("--key-regex id-[0-9]+", b"x id-1\ny id-1\nz id-2\n", b"x id-1\nz id-2\n"),
+        // JSON: names with dots, elements, and whole records.
+        (
+            "--json a[1].\"x.y\"",
+            b"{\"a\":[0,{\"x.y\":5}]}\n{\"a\":[1,{\"x.y\":5}]}\n{\"a\":[1]}\n",
+            b"{\"a\":[0,{\"x.y\":5}]}\n{\"a\":[1]}\n",
+        ),
+        (
+            "--json .",
+            b"{\"a\":1,\"b\":[2]}\n{ \"b\":[2], \"a\":1 }\n{\"a\":1}\n",
+            b"{\"a\":1,\"b\":[2]}\n{\"a\":1}\n",
+        ),
+    ]);
+    let timed = |options: &str, input: &[u8]| {
+        let line = format!("dedup --within 1m {options}");
+        common::text(&answer(&line, input)).lines().count()
+    };
+    let log = b"[1700000000] a\n[1700000030] a\n[1700000300] a\n";
+    assert_eq!(timed("--key-regex \\[(?<time>\\d+)\\].(.*) --time-field time", log), 2);
+    assert_eq!(
+        timed("--csv --no-header --field 2 --time-field 1", b"1700000000,a\n1700000030,a\n1700000300,a\n"),
+        2
+    );
+    assert_eq!(
+        timed(
+            "--json id --time-field t[0]",
+            b"{\"id\":1,\"t\":[1700000000]}\n{\"id\":1,\"t\":[1700000001]}\n"
+        ),
+        1
+    );
+}
+
+/// Values are found in the same way wherever the record is in a block, and however long it is.
+#[test]
+fn long_records_and_many_columns_have_the_same_keys() {
+    let mut random = common::exact::Random(2);
+    let (mut csv, mut json, mut expected) = (String::from("pad,q,key\n"), String::new(), Vec::new());
+    for number in 0..20_000 {
+        let (pad, key) = ("x,\"\"y\n".repeat(random.below(20) as usize), random.below(3_000));
+        writeln!(csv, "\"{pad}\",5\" pipe,key {key}").unwrap();
+        let escapes = "\\\"".repeat(random.below(40) as usize);
+        writeln!(json, "{{\"pad\":{escapes:?},\"n\":[{number},{{}}],\"key\":\"key {key}\"}}").unwrap();
+        expected.push(format!("key {key}"));
+    }
+    let mut exact = std::collections::HashSet::new();
+    let new: Vec<bool> = expected.iter().map(|key| exact.insert(key)).collect();
+    for (options, input) in [("--csv --column key", &csv), ("--csv --field 3", &csv), ("--json key", &json)] {
+        let line = format!("dedup --window 100k --fp 1e-12 {options} --emit tagged");
+        let output = answer(&line, input.as_bytes());
+        let found = common::text(&output);
+        let tags: Vec<bool> = found
+            .lines()
+            .filter_map(|line| {
+                if line.starts_with("new") { Some(true) } else { line.starts_with("seen").then_some(false) }
+            })
+            .collect();
+        assert!(tags == new, "{options}: {} of {}", tags.len(), new.len());
+    }
+}
+
+#[test]
 fn records_without_a_key_are_told_once() {
     let input: String = (0..100)
         .map(|n| if n % 20 == 7 { format!("{{\"id\":{n}}}\n") } else { "{\"no\":1}\n".into() })
@@ -256,7 +339,10 @@ fn several_values_are_the_key_that_tuples_are_in_rust() {
             !seen.contains(("user-51", 7)) && !seen.contains((17, "user-5")) && !seen.contains("user-517"),
             "{name}"
         );
-        fs::read(directory.path(name)).unwrap()
+        // The flags are in it too.
+        let mut seen = seen;
+        seen.set_label(0);
+        seen.to_bytes()
     });
     assert!(states.iter().all(|state| *state == states[0]));
     // A key written by hand: each value is LENGTH:VALUE, with a comma after it.

@@ -62,6 +62,78 @@ fn a_state_with_another_promise_is_refused_and_the_error_names_the_difference() 
 }
 
 #[test]
+fn a_state_whose_keys_were_made_in_another_way_is_refused() {
+    let directory = Directory::new("keys");
+    let state = directory.name("state");
+    let line = |flags: &str| format!("dedup --window 1000 --state {state} {flags}");
+    let record = b"{\"id\":1,\"Id\":2}\n";
+    answer(&line("--json id"), record);
+    let before = fs::read(&state).unwrap();
+    for flags in [
+        "",
+        "--json Id",
+        "--json id,Id",
+        "--field 1",
+        "--csv",
+        "--json id --ignore-case",
+        "--key-regex [0-9]",
+    ] {
+        let refused = complaint(&line(flags), record, 1);
+        assert!(
+            refused.contains("keys that were made in another way") && refused.contains("--other-keys"),
+            "{flags}: {refused}"
+        );
+        assert_eq!(fs::read(&state).unwrap(), before);
+    }
+    // The same keys in another spelling, and other flags that do not matter.
+    assert_eq!(text(&answer(&line("-j \"id\" --missing drop --max-record 1k"), record)), "");
+    // `contains` looks up what it is given.
+    assert_eq!(text(&answer(&format!("contains --state {state}"), b"1\n")), "seen\t1\n");
+    // The user knows that the keys are the same.
+    assert_eq!(text(&answer(&line("--other-keys"), b"1\n2\n")), "2\n");
+    assert_eq!(text(&answer(&line(""), b"1\n2\n3\n")), "3\n");
+    assert!(complaint(&line("--json id"), record, 1).contains("another way"));
+    // A state that another program made does not tell.
+    let mut filter = Filter::builder().window(1000).false_positive_rate(1e-4).build().unwrap();
+    filter.insert("1");
+    filter.save(&state).unwrap();
+    assert_eq!(text(&answer(&line("--json id"), record)), "");
+    assert!(complaint(&line(""), record, 1).contains("another way"));
+}
+
+#[test]
+fn a_state_whose_times_come_from_elsewhere_is_refused() {
+    let directory = Directory::new("clocks");
+    let (arrival, events) = (directory.name("arrival"), directory.name("events"));
+    for capacity in ["", "--capacity 1000"] {
+        let line = |state: &str, flags: &str| {
+            format!("dedup --within 1h {capacity} --field 2 --state {state} {flags}")
+        };
+        let record = b"1700000000 a\n";
+        answer(&line(&arrival, ""), record);
+        answer(&line(&events, "--time-field 1"), record);
+        let refused = complaint(&line(&arrival, "--time-field 1"), record, 1);
+        assert!(
+            refused.contains("times of arrival") && refused.contains("leave out --time-field"),
+            "{refused}"
+        );
+        let refused = complaint(&line(&events, ""), record, 1);
+        assert!(refused.contains("times of records") && refused.contains("give --time-field"), "{refused}");
+        let shown = text(&answer(&format!("inspect {events}"), b""));
+        assert!(shown.contains("clock           the times of records\n"), "{shown}");
+        assert_eq!(common::json(answer(&format!("inspect --json {arrival}"), b""))["clock"], "system");
+        // A state that does not tell takes the clock of the run.
+        let mut filter = Filter::load(&events).unwrap();
+        filter.set_clock(lately::Clock::Unset);
+        filter.save(&events).unwrap();
+        assert_eq!(text(&answer(&line(&events, "--time-field 1"), record)), "");
+        assert!(Filter::load(&events).unwrap().clock() == lately::Clock::Events);
+        fs::remove_file(&arrival).unwrap();
+        fs::remove_file(&events).unwrap();
+    }
+}
+
+#[test]
 fn a_file_that_is_not_a_state_is_refused_and_not_changed() {
     let directory = Directory::new("nostate");
     let other = directory.file("notes.txt", "not a filter");

@@ -123,6 +123,8 @@ fn event_times_in_batches_give_the_same_filter_as_record_by_record() {
         .false_positive_rate(1e-3)
         .build()
         .unwrap();
+    filter.set_clock(lately::Clock::Events);
+    filter.set_label(Filter::load(&state).unwrap().label());
     for (number, (event, tag)) in events.iter().zip(tags(&output)).enumerate() {
         filter.advance_to(event.ms);
         let seen = filter.check_and_insert(format!("order-{}", event.key));

@@ -42,7 +42,7 @@ enum Command {
         /// Print JSON
         #[arg(long)]
         json: bool,
-        /// Measure only contenders whose name contains NAME, and the reference; or only "threads"
+        /// Measure only contenders whose name contains NAME, and the reference; or only "threads" or "elastic"
         #[arg(long, value_name = "NAME", default_value = "")]
         only: String,
     },

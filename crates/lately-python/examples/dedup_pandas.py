@@ -4,23 +4,15 @@ python dedup_pandas.py INPUT.csv OUTPUT.csv
 """
 
 import sys
-from collections.abc import Iterable, Iterator
 
 import pandas
 
-from lately import BaseFilter, Filter
-
-
-def unseen(chunks: Iterable[pandas.DataFrame], column: str, seen: BaseFilter) -> Iterator[pandas.DataFrame]:
-    """Yields each chunk without the rows whose value in the column was seen lately."""
-    for chunk in chunks:
-        yield chunk[~seen.check_and_add_many(chunk[column])]
+from lately.frames import unseen
 
 
 def main(source: str, target: str) -> None:
-    seen = Filter(window=1_000_000, false_positive_rate=1e-6)
     chunks = pandas.read_csv(source, chunksize=100_000)
-    for number, chunk in enumerate(unseen(chunks, "id", seen)):
+    for number, chunk in enumerate(unseen(chunks, "id", window=1_000_000, false_positive_rate=1e-6)):
         chunk.to_csv(target, mode="w" if number == 0 else "a", header=number == 0, index=False)
 
 

@@ -1,4 +1,5 @@
-"""Merges Parquet files into one, without the rows whose pair of user and page was seen lately.
+"""Merges Parquet files into one, without the rows whose pair of user and page was seen lately. The files may be larger
+than memory: Polars streams.
 
 python dedup_polars.py OUTPUT.parquet INPUT.parquet...
 """
@@ -7,18 +8,12 @@ import sys
 
 import polars
 
-from lately import BaseFilter, Filter
-
-
-def unseen(frame: polars.DataFrame, columns: list[str], seen: BaseFilter) -> polars.DataFrame:
-    """Returns the frame without the rows whose combination of values in these columns was seen lately."""
-    return frame.filter(~polars.Series(seen.check_and_add_many(frame.select(columns))))
+from lately.frames import unseen
 
 
 def main(target: str, *sources: str) -> None:
-    seen = Filter(window=1_000_000, false_positive_rate=1e-6)
-    frames = [unseen(polars.read_parquet(source), ["user", "page"], seen) for source in sources]
-    polars.concat(frames).write_parquet(target)
+    rows = polars.scan_parquet(list(sources))
+    unseen(rows, ("user", "page"), window=1_000_000, false_positive_rate=1e-6).sink_parquet(target)
 
 
 if __name__ == "__main__":

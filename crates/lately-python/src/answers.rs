@@ -1,9 +1,10 @@
 //! Answers for Python: a list of bools, or a numpy array of bools.
 
+use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyImportError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyList};
+use pyo3::types::PyList;
 
 use crate::errors::{self, Interrupted};
 
@@ -19,16 +20,17 @@ pub(crate) fn collect(
         outcome.map_err(|interrupted| interrupted.describe(py, len, Some(answers)))
     };
     if as_column && let Some(numpy) = numpy(py)? {
-        let mut outcome = Ok(());
-        // numpy uses this memory without a copy, and may write to it.
-        let bytes = PyByteArray::new_with(py, len, |bytes: &mut [u8]| {
-            // SAFETY: `bool` has the size and alignment of `u8`; the bytes are zeros, which are valid
-            // (`false`); and every bool that is written is a valid byte.
-            outcome = fill(unsafe { &mut *(std::ptr::from_mut(bytes) as *mut [bool]) });
-            Ok(())
-        })?;
-        let dtype = numpy.getattr(intern!(py, "bool_"))?;
-        let answers = numpy.call_method1(intern!(py, "frombuffer"), (bytes, dtype))?;
+        let answers =
+            numpy.call_method1(intern!(py, "zeros"), (len, numpy.getattr(intern!(py, "bool_"))?))?;
+        let memory = PyUntypedBuffer::get(&answers)?;
+        let outcome = if len == 0 {
+            fill(&mut [])
+        } else {
+            // SAFETY: a new array of `len` bools lies in one piece and nobody else knows it. numpy's bools and those of
+            // Rust are one byte, 0 or 1.
+            fill(unsafe { std::slice::from_raw_parts_mut(memory.buf_ptr().cast::<bool>(), len) })
+        };
+        drop(memory);
         told(&answers, outcome)?;
         return Ok(answers);
     }

@@ -4,9 +4,10 @@
 use std::fmt::Display;
 
 use pyo3::create_exception;
-use pyo3::exceptions::{PyMemoryError, PyOSError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyTypeError, PyUnicodeEncodeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PySlice;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{IntoPyDict, PySlice, PyTuple, PyType};
 
 create_exception!(
     lately,
@@ -27,7 +28,39 @@ create_exception!(
     "Raised by advance_to if the time is further ahead of the latest one than max_jump. Nothing has changed then."
 );
 
+/// `AllocationError`: a ConfigError, because another promise would help, and a MemoryError, as which the
+/// interpreter reports refused memory.
+pub(crate) fn allocation_error(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let class = CLASS.get_or_try_init(py, || {
+        let bases = PyTuple::new(py, [py.get_type::<ConfigError>(), py.get_type::<PyMemoryError>()])?;
+        let namespace = [
+            ("__module__", "lately"),
+            (
+                "__doc__",
+                "Raised if the memory of a new filter cannot be allocated here. It is also a MemoryError.",
+            ),
+        ];
+        let class = py.get_type::<PyType>().call1(("AllocationError", bases, namespace.into_py_dict(py)?))?;
+        PyResult::Ok(class.cast_into::<PyType>()?.unbind())
+    })?;
+    Ok(class.bind(py))
+}
+
+pub(crate) fn allocation(bytes: u64) -> PyErr {
+    let message = format!(
+        "{bytes} bytes cannot be allocated here: ask for a smaller window or a higher rate, or give max_memory=bytes"
+    );
+    Python::attach(|py| match allocation_error(py) {
+        Ok(class) => PyErr::from_type(class.clone(), message),
+        Err(error) => error,
+    })
+}
+
 pub(crate) fn config(error: lately::ConfigError) -> PyErr {
+    if let lately::ConfigError::Allocation { bytes } = error {
+        return allocation(bytes);
+    }
     ConfigError::new_err(match error {
         lately::ConfigError::MissingWindow => {
             "no window was asked for: give window=inserts, or within=timedelta and capacity=inserts, or max_memory=bytes \
@@ -62,9 +95,6 @@ pub(crate) fn config(error: lately::ConfigError) -> PyErr {
              own: give capacity, or leave out layout and shape"
                 .into()
         }
-        lately::ConfigError::Allocation { bytes } => format!(
-            "{bytes} bytes cannot be allocated here: ask for a smaller window or a higher rate, or give max_memory=bytes"
-        ),
         other => other.to_string(),
     })
 }
@@ -136,12 +166,25 @@ pub(crate) fn room_for_items<T>(count: usize) -> Result<Vec<T>, NoMemory> {
     Ok(room)
 }
 
-/// Adds the place of an invalid item to a plain TypeError; other errors stay the same.
+/// Adds the place of an invalid item to the error.
 pub(crate) fn located(py: Python<'_>, place: impl Display, error: PyErr) -> PyErr {
-    if !error.get_type(py).is(py.get_type::<PyTypeError>()) {
-        return error;
+    let message = || format!("{place}: {}", error.value(py));
+    if error.get_type(py).is(py.get_type::<PyTypeError>()) {
+        return PyTypeError::new_err(message());
     }
-    PyTypeError::new_err(format!("{place}: {}", error.value(py)))
+    if error.get_type(py).is(py.get_type::<PyValueError>()) {
+        return PyValueError::new_err(message());
+    }
+    if error.is_instance_of::<PyUnicodeEncodeError>(py) {
+        // Its message is made from attributes.
+        let reason = format!(
+            "{place} has no UTF-8 encoding: pass bytes, for example encoded with errors=\"surrogateescape\""
+        );
+        let _told = error.value(py).setattr("reason", reason);
+    } else {
+        let _told = error.value(py).call_method1("add_note", (place.to_string(),));
+    }
+    error
 }
 
 /// The system's error text without the error number, which Python adds itself.

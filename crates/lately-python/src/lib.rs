@@ -24,8 +24,13 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _native {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use crate::errors::{ConfigError, JumpError, SnapshotError};
+    #[pymodule_export]
+    #[expect(non_upper_case_globals)]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
     #[pymodule_export]
     use crate::filter::{BaseFilter, Filter, SharedFilter, restore};
     #[pymodule_export]
@@ -33,5 +38,10 @@ mod _native {
     #[pymodule_export]
     use crate::promise::plan;
     #[pymodule_export]
-    use crate::shards::{shard_of, shard_window};
+    use crate::shards::{grouped, shard_of, shard_window};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("AllocationError", crate::errors::allocation_error(module.py())?)
+    }
 }

@@ -97,6 +97,9 @@ pub(crate) fn statistics<'py>(
         overloaded_generations: statistics.overloaded_generations,
         latest_ms: statistics.latest_ms,
         memory_bytes: statistics.memory_bytes,
+        peak_memory_bytes: statistics.peak_memory_bytes,
+        growths: statistics.growths,
+        shrinks: statistics.shrinks,
     });
     instance(py, "Statistics", &fields)
 }

@@ -10,12 +10,13 @@ import pytest
 import lately
 import lately._dedup
 import lately._report
+import lately.frames
 import lately.redis
 
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize("module", [lately, lately._dedup, lately._report, lately.redis], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [lately, lately._dedup, lately._report, lately.frames, lately.redis], ids=lambda module: module.__name__)
 def test_docstrings(module: ModuleType) -> None:
     assert doctest.testmod(module).failed == 0
 

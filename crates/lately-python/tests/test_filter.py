@@ -1,11 +1,15 @@
 """The methods of a filter, and its copies, pickles, files and bytes."""
 
 import copy
+import gc
 import inspect
+import os
 import pickle
 import sys
+import weakref
 from pathlib import Path
 
+import numpy
 import pytest
 
 import lately
@@ -221,3 +225,77 @@ def test_objects_are_released() -> None:
         seen.check_and_add(item)
         seen.check_and_add_many([item])
     assert sys.getrefcount(item) == before
+
+
+@BOTH
+def test_what_python_programs_expect_of_an_object(kind: type[Filter]) -> None:
+    seen = small(kind)
+    seen.update(["a", "b"])
+    duplicate = seen.copy()
+    assert duplicate == seen and duplicate is not seen and "a" in duplicate
+    assert sys.getsizeof(seen) > seen.memory_bytes == seen.plan().memory_bytes
+    reference = weakref.ref(seen)
+    assert reference() is seen
+    del seen
+    gc.collect()
+    assert reference() is None
+    assert lately.__version__.count(".") == 2
+
+
+@BOTH
+def test_snapshots_and_paths_of_any_type(kind: type[Filter], tmp_path: Path) -> None:
+    seen = small(kind)
+    seen.add("a")
+    snapshot = seen.to_bytes()
+    for given in (snapshot, bytearray(snapshot), memoryview(snapshot), numpy.frombuffer(snapshot, dtype="uint8")):
+        assert kind.from_bytes(given) == seen
+    for wrong in ("text", 17, None, [1, 2]):
+        with pytest.raises(TypeError, match="a snapshot cannot be of type .*: give the bytes from to_bytes, or use load"):
+            kind.from_bytes(wrong)  # type: ignore[arg-type]
+    for path in (tmp_path / "a", str(tmp_path / "b"), os.fsencode(tmp_path / "c"), os.fsencode(tmp_path) + b"/\xff"):
+        seen.save(path)
+        assert kind.load(path) == seen
+    with pytest.raises(TypeError, match="str, bytes or os.PathLike"):
+        seen.save(5)  # type: ignore[arg-type]
+
+
+def test_a_filter_too_large_for_this_machine() -> None:
+    for kind in (Filter, SharedFilter):
+        with pytest.raises(lately.AllocationError, match="bytes cannot be allocated here: .* or give max_memory=bytes") as refused:
+            kind(window=2**46, false_positive_rate=1e-3)
+        assert isinstance(refused.value, MemoryError) and isinstance(refused.value, lately.ConfigError)
+
+
+def test_a_shared_filter_keeps_the_promise_to_threads_or_refuses() -> None:
+    """Only in bins and rows is exactly one thread told that an item is new."""
+    demanding = {"window": 100_000, "false_positive_rate": 1e-3, "max_slack": 0.01}
+    assert Filter(**demanding).plan().layout in ("slices", "blocks")  # type: ignore[arg-type]
+    with pytest.raises(lately.ConfigError, match="several threads may be told that the same item is new: .* or name the layout"):
+        SharedFilter(**demanding)  # type: ignore[arg-type]
+    assert SharedFilter(**demanding, layout="slices").plan().layout == "slices"  # type: ignore[arg-type]
+    for promise in (
+        {"window": 100_000, "false_positive_rate": 1e-3},
+        {"window": 100_000, "false_positive_rate": 1e-3, "prefer": "memory"},
+        {"window": 100_000, "false_positive_rate": 1e-3, "shape": (3, 6)},
+        {"max_memory": 100_000, "false_positive_rate": 1e-3},
+        {"max_memory": 100_000, "window": 10_000},
+    ):
+        assert SharedFilter(**promise).plan().layout in ("bins", "rows")  # type: ignore[arg-type]
+
+
+def test_a_promise_is_planned_once() -> None:
+    promise = {"window": 123_457, "false_positive_rate": 1.7e-5, "layout": "slices"}
+    first = Filter(**promise)  # type: ignore[arg-type]
+    first.add("x")
+    again = Filter(**promise)  # type: ignore[arg-type]
+    assert "x" not in again and again.plan() == first.plan()
+    assert Filter(**promise, seed=5) != again  # type: ignore[arg-type]
+
+
+def test_errors_of_texts_without_utf8_name_the_item() -> None:
+    seen = small()
+    with pytest.raises(UnicodeEncodeError, match='item 1 has no UTF-8 encoding: pass bytes'):
+        seen.add_many(["a", "\ud800"])
+    with pytest.raises(ValueError, match="item 2: Exceeds the limit"):
+        seen.add_many(["a", "b", 10**5000])
+    assert seen.statistics().inserts == 0

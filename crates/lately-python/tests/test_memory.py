@@ -98,6 +98,28 @@ assert seen.statistics().inserts == 0
 """)
 
 
+def test_no_room_for_the_answers() -> None:
+    """Nothing else is written to standard error, either."""
+    run(f"""
+import numpy
+seen = Filter(window=1000, false_positive_rate=1e-6)
+many = numpy.broadcast_to(numpy.int64(5), (10**9,))
+allow({16 * MEGABYTE})
+refused(lambda: seen.check_and_add_many(many))
+assert seen.statistics().inserts == 0
+
+class Hint:
+    def __iter__(self):
+        return self
+    def __next__(self):
+        raise StopIteration
+    def __length_hint__(self):
+        raise ValueError("hint")
+
+seen.add_many(Hint())
+""")
+
+
 def test_no_room_for_the_hashes_of_an_array() -> None:
     run(f"""
 import numpy

@@ -3,7 +3,10 @@
 Tests that need a server and the module (LATELY_REDIS_MODULE) are skipped if either is missing.
 """
 
+import asyncio
+import functools
 import os
+import pickle
 import shutil
 import socket
 import subprocess
@@ -22,13 +25,17 @@ import polars
 import pyarrow
 import pytest
 import redis
+import redis.asyncio
+import redis.asyncio.retry
 from hypothesis import given
 from hypothesis import strategies as st
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from lately import ConfigError, Filter, item_bytes, shard_of, shard_window
-from lately.redis import ShardedFilter, _retries, grouped
+from lately import ConfigError, Filter, adedup, dedup, item_bytes, shard_of, shard_window
+from lately._native import _grouped
+from lately.redis import AsyncShardedFilter, ShardedFilter
+from lately.redis._client import retries as _retries
 
 PROMISE: dict[str, Any] = {"window": 20_000, "false_positive_rate": 1e-6}
 ONCE = Retry(NoBackoff(), 0)
@@ -36,45 +43,57 @@ ONCE = Retry(NoBackoff(), 0)
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])) | st.integers() | st.binary()), st.integers(1, 20))
 def test_groups_hold_every_item_once_and_in_order(items: list[str | int | bytes], shards: int) -> None:
-    groups = grouped(items, shards)
-    found = sorted((position, data, shard) for shard, group in groups.items() for position, data in zip(group.positions, group.items, strict=True))
+    count, missing, is_column, groups = _grouped(items, shards)
+    assert (count, missing, is_column) == (len(items), [], False)
+    found = sorted((position, data, shard) for shard, *group in groups for position, data in zip(*group, strict=True))
     assert found == [(position, item_bytes(item), shard_of(item, shards)) for position, item in enumerate(items)]
-    assert all(group.positions == sorted(group.positions) for group in groups.values())
+    assert all(positions == sorted(positions) for _, positions, _ in groups)
 
 
-def test_columns_are_grouped_like_lists() -> None:
+def test_columns_and_tables_are_grouped_like_lists() -> None:
     numbers, texts = [3, 1, 2**64 - 1], ["a", "ü", ""]
+
+    def check(column: Any, expected: list[Any]) -> None:
+        count, missing, is_column, groups = _grouped(column, 4)
+        assert is_column and (count, missing, False, groups) == _grouped(expected, 4)
+
     for column in (numpy.array(numbers, dtype="uint64"), pyarrow.array(numbers, pyarrow.uint64()), polars.Series(numbers, dtype=polars.UInt64)):
-        assert grouped(column, 4) == grouped(numbers, 4)  # type: ignore[arg-type]
-    for column in (numpy.array(texts), numpy.array([text.encode() for text in texts]), pandas.Series(texts), polars.Series(texts)):
-        assert grouped(column, 4) == grouped(texts, 4)
-    for wrong in ("text", b"bytes"):
-        with pytest.raises(TypeError, match="one item, not many"):
-            grouped(wrong, 4)
-    with pytest.raises(TypeError, match="an item must be"):
-        grouped([None], 4)  # type: ignore[list-item]
-
-
-def test_tuples_are_grouped_by_their_key() -> None:
+        check(column, numbers)
+    for column in (
+        numpy.array(texts),
+        numpy.array(texts, dtype=numpy.dtypes.StringDType()),
+        numpy.array([text.encode() for text in texts]),
+        pandas.Series(texts),
+        pandas.Series(texts, dtype="category"),
+        polars.Series(texts),
+    ):
+        check(column, texts)
     rows = [("user-5", 17), ("user-5", 18), ("ü", -1)]
-    assert grouped(rows, 4) == grouped([item_bytes(row) for row in rows], 4)
+    assert _grouped(rows, 4) == _grouped([item_bytes(row) for row in rows], 4)
     columns = {"user": [user for user, _ in rows], "page": [page for _, page in rows]}
-    assert grouped(zip(columns["user"], pandas.Series(columns["page"]), strict=True), 4) == grouped(rows, 4)
     for table in (pandas.DataFrame(columns), polars.DataFrame(columns), pyarrow.table(columns)):
-        with pytest.raises(TypeError, match="a table is not possible here"):
-            grouped(table, 4)  # type: ignore[arg-type]
+        check(table, rows)
+    for wrong, message in (("text", "one item, not many"), (b"bytes", "one item, not many"), ([None], "item 0: an item must be"), (numpy.array(["2026"], dtype="M8[s]"), "dates or times")):
+        with pytest.raises(TypeError, match=message):
+            _grouped(wrong, 4)  # type: ignore[arg-type]
 
 
 def test_wrong_arguments_reach_no_server() -> None:
-    nobody: Any = None
+    nobody: Any = SimpleNamespace(execute_command=None, pipeline=None)
     with pytest.raises(ConfigError, match="braces"):
         ShardedFilter(nobody, "{x}", 4, **PROMISE)
     with pytest.raises(ValueError, match="0 shards are not possible"):
         ShardedFilter(nobody, "x", 0, **PROMISE)
     with pytest.raises(ConfigError, match="no window was asked for"):
         ShardedFilter(nobody, "x", 4, false_positive_rate=1e-3)
-    with pytest.raises(ConfigError, match="within needs capacity"):
-        ShardedFilter(nobody, "x", 4, within=timedelta(1), false_positive_rate=1e-3)
+    with pytest.raises(TypeError, match="client cannot be of type SimpleNamespace: give a client of redis-py"):
+        ShardedFilter(nobody, "x", 4, **PROMISE)
+    with pytest.raises(TypeError, match="name cannot be of type bytes"):
+        ShardedFilter(nobody, b"x", 4, **PROMISE)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="client is a client for asyncio: pass it to lately.redis.AsyncShardedFilter"):
+        ShardedFilter(redis.asyncio.Redis(retry=redis.asyncio.retry.Retry(NoBackoff(), 0)), "x", 4, **PROMISE)
+    with pytest.raises(TypeError, match="client is a client that blocks: pass it to lately.redis.ShardedFilter"):
+        asyncio.run(AsyncShardedFilter.create(redis.Redis(retry=ONCE), "x", 4, **PROMISE))
 
 
 def free_port() -> int:
@@ -155,7 +174,7 @@ def test_methods(client: Any) -> None:
     assert seen.check_and_add("order-18") is False and seen.check_and_add("order-18") is True
     assert seen.check_or_add(19) is False and seen.check_or_add("19") is True
     assert seen.check_and_add_many(["a", "b", "a", 17, "17"]) == [False, False, True, False, True]
-    assert seen.check_or_add_many(numpy.array([17, 18])) == [True, False]  # type: ignore[arg-type]
+    assert seen.check_or_add_many(numpy.array([17, 18])).tolist() == [True, False]
     assert seen.check_and_add_many([]) == []
 
 
@@ -189,6 +208,79 @@ def test_items_are_in_the_shard_that_shard_of_returns(client: Any) -> None:
     shard = Filter.from_bytes(client.execute_command("APBF.SNAPSHOT", seen.keys[shard_of("x", 6)]))
     assert "x" in shard and "y" not in shard
     assert shard.plan() == seen.shard_plan
+    age = seen.age_of("x")
+    assert age is not None and 0 in age.inserts and age.millis is None
+    assert seen.age_of("never") is None
+
+
+def test_tables_and_columns(client: Any) -> None:
+    """As in Filter: rows are keys, and the answers select rows."""
+    seen = ShardedFilter(client, "tables", 3, **PROMISE)
+    frame = pandas.DataFrame({"user": ["u", "v", "u"], "page": [1, 2, 1]})
+    assert frame[~seen.check_and_add_many(frame)]["user"].tolist() == ["u", "v"]
+    assert ("u", 1) in seen and "user" not in seen
+    assert frame[~seen.check_and_add_many(frame["user"])]["user"].tolist() == ["u", "v"]
+    assert seen.check_and_add(numpy.int64(5)) is False and 5 in seen
+    with pytest.raises(TypeError, match="dates or times"):
+        seen.check_and_add_many(numpy.array(["2026"], dtype="M8[s]"))
+    assert seen.check_or_add_many(["a", None, "a"], nulls="pass") == [False, False, True]
+    assert seen.check_or_add_many(["b", None, "b"], nulls="drop") == [False, True, True]
+    assert "lately.redis.ShardedFilter: the last 20000 inserts, rate 1.000e-6" in repr(seen).replace("e-06", "e-6")
+    before = seen.statistics()
+    assert before.shards == 3 and before.inserts == 9 and before.memory_bytes == seen.memory_bytes > 0
+    assert before.latest_ms is None and 5 < before.estimated_distinct_items < 9
+
+
+def test_dedup_with_shards(client: Any) -> None:
+    seen = ShardedFilter(client, "dedup", 3, **PROMISE)
+    assert list(dedup(["a", "b", "a"], filter=seen)) == ["a", "b"]
+    assert list(dedup(["a", "c"], refresh="first", filter=seen)) == ["c"]
+    with pytest.raises(TypeError, match="time was given, but a ShardedFilter lives on the clock of its servers"):
+        dedup(["a"], time=lambda _: 1, filter=seen)
+
+
+def test_workers_get_a_filter_by_pickle(single: redis.Redis) -> None:
+    port = single.get_connection_kwargs()["port"]
+    seen = ShardedFilter(functools.partial(redis.Redis, port=port, retry=ONCE), "pickled", 3, **PROMISE)
+    seen.add("x")
+    assert "x" in pickle.loads(pickle.dumps(seen))
+    with pytest.raises(TypeError, match="pass a function that makes the client"):
+        pickle.dumps(ShardedFilter(single, "pickled", 3, **PROMISE))
+
+
+def test_asyncio(client: Any) -> None:
+    async def main() -> None:
+        once = redis.asyncio.retry.Retry(NoBackoff(), 0)
+        if isinstance(client, redis.RedisCluster):
+            port = client.get_primaries()[0].port
+            ours: Any = redis.asyncio.RedisCluster(host="127.0.0.1", port=port, retry=once)
+        else:
+            ours = redis.asyncio.Redis(port=client.get_connection_kwargs()["port"], retry=once)
+        async with ours:
+            seen = await AsyncShardedFilter.create(ours, "async", 6, **PROMISE)
+            assert await seen.check_and_add("order-17") is False and await seen.check_and_add("order-17") is True
+            await seen.add("order-18")
+            assert await seen.contains("order-18") and not await seen.check_or_add("order-19")
+            stream = [f"item {i % 700}" for i in range(5_000)]
+            answers = await seen.check_and_add_many(stream)
+            assert answers == [False] * 700 + [True] * 4_300
+            assert (await seen.check_and_add_many(numpy.array(stream))).all()
+            assert (await seen.statistics()).inserts == 10_003 + 1
+            age = await seen.age_of("order-17")
+            assert age is not None and 0 <= age.inserts.start
+            assert [x async for x in adedup(["a", "b", "a"], filter=seen)] == ["a", "b"]
+            with pytest.raises(TypeError, match="have to be awaited: use adedup"):
+                list(dedup(["a"], filter=seen))  # type: ignore[arg-type]
+            again = await AsyncShardedFilter.create(ours, "async", 6, **PROMISE)
+            assert await again.contains("a") and repr(again) == repr(seen)
+            with pytest.raises(ConfigError, match="exists with a window of"):
+                await AsyncShardedFilter.create(ours, "async", 6, window=10, false_positive_rate=1e-3)
+            blocking = ShardedFilter(client, "async", 6, **PROMISE)
+            assert "a" in blocking
+            await seen.delete()
+            assert [client.exists(key) for key in seen.keys] == [0] * 6
+
+    asyncio.run(main())
 
 
 def test_a_cluster_has_shards_on_every_primary(cluster: redis.RedisCluster) -> None:
@@ -361,3 +453,20 @@ def test_time_windows_and_options(client: Any) -> None:
     shaped = ShardedFilter(client, "shaped", 3, window=5_000, false_positive_rate=1e-4, shape=(3, 5))
     found = Filter.from_bytes(client.execute_command("APBF.SNAPSHOT", shaped.keys[0])).plan()
     assert (found.required_matches, found.window_generations) == (3, 5)
+
+
+def test_time_windows_without_capacity(client: Any) -> None:
+    """The memory of each shard follows its traffic."""
+    seen = ShardedFilter(client, "elastic", 3, within=timedelta(hours=1), false_positive_rate=1e-4)
+    at_first = seen.memory_bytes
+    items = [f"item {i}" for i in range(60_000)]
+    assert sum(seen.check_and_add_many(items)) < 60 and all(seen.contains_many(items))
+    assert seen.memory_bytes > 3 * at_first and seen.statistics().latest_ms is not None
+    assert "the last 3600000 ms, memory as needed" in repr(seen)
+    assert "item 5" in ShardedFilter(client, "elastic", 3, within=timedelta(hours=1), false_positive_rate=1e-3)
+    for other in ({"within": timedelta(hours=2)}, {"within": timedelta(hours=1), "capacity": 1000}, {"window": 1000}):
+        with pytest.raises(ConfigError, match="exists with a window of"):
+            ShardedFilter(client, "elastic", 3, false_positive_rate=1e-4, **other)  # type: ignore[arg-type]
+    ShardedFilter(client, "fixed", 3, within=timedelta(hours=1), capacity=1000, false_positive_rate=1e-4)
+    with pytest.raises(ConfigError, match="exists with a window of"):
+        ShardedFilter(client, "fixed", 3, within=timedelta(hours=1), false_positive_rate=1e-4)

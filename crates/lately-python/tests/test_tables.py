@@ -164,3 +164,20 @@ def test_pandas_without_pyarrow(tmp_path: Path) -> None:
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "pyarrow" in run.stdout
+
+
+def test_key_names_the_columns_that_identify_a_row() -> None:
+    columns = {"n": [1, 2, 3], "user": ["u", "v", "u"], "page": ["p", "p", "p"]}
+    expected = new(window=100, false_positive_rate=1e-9)
+    assert expected.check_and_add_many([("u", "p"), ("v", "p"), ("u", "p")]) == [False, False, True]
+    for table in (pandas.DataFrame(columns), polars.DataFrame(columns), pyarrow.table(columns), pyarrow.record_batch(columns)):
+        seen = new(window=100, false_positive_rate=1e-9)
+        assert seen.check_and_add_many(table, key=("user", "page")).tolist() == [False, False, True]
+        assert seen == expected and "page" not in seen
+        assert seen.contains_many(table, key=["user", "page"]).all()
+        assert seen.check_or_add_many(table, key="user").tolist() == [False, False, True]
+        assert "u" in seen
+        with pytest.raises(TypeError, match="key cannot be of type int: give the name of a column"):
+            seen.add_many(table, key=5)
+    with pytest.raises(TypeError, match="key names columns, but items of type list are not a table"):
+        seen.add_many(["a"], key="user")

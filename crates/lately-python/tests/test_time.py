@@ -207,6 +207,8 @@ def test_a_time_window_without_capacity_is_elastic() -> None:
     for minute in range(10, 60):
         seen.add(minute, now=NOON_MS + minute * MINUTE)
     assert seen.memory_bytes < grown / 10
+    told = seen.statistics()
+    assert told.growths >= 3 and told.shrinks >= 3 and told.peak_memory_bytes >= grown
     restored = Filter.from_bytes(seen.to_bytes())
     assert restored == seen and pickle.loads(pickle.dumps(seen)) == seen and copy.copy(seen) == seen
     limited = Filter(within=timedelta(minutes=10), false_positive_rate=1e-3, max_memory=100_000)
@@ -271,6 +273,17 @@ def test_a_restored_event_time_filter_is_not_wiped(kind: type[Filter], tmp_path:
         assert restored.statistics().latest_ms == NOON_MS
         restored.add("y")
         assert restored.statistics().latest_ms == NOON_MS
+
+
+@BOTH
+def test_a_restored_filter_on_the_system_clock_goes_on(kind: type[Filter], tmp_path: Path) -> None:
+    seen = kind(within=timedelta(milliseconds=200), capacity=1000, false_positive_rate=1e-6)
+    seen.add("x")
+    seen.save(tmp_path / "seen.lately")
+    pickled, snapshot = pickle.dumps(seen), seen.to_bytes()
+    time.sleep(0.7)
+    for restored in (kind.from_bytes(snapshot), kind.load(tmp_path / "seen.lately"), pickle.loads(pickled), copy.copy(seen)):
+        assert "x" not in restored and restored.guaranteed_window == 0
 
 
 ONE_TIME = [

@@ -109,6 +109,31 @@ fn a_tenth_above_the_capacity_keeps_twice_the_rate_and_nothing_is_ever_forgotten
     }
 }
 
+/// However often items are inserted, and at every phase of a generation.
+#[test]
+fn items_that_are_inserted_again_and_again_are_counted_once() {
+    let builders = || {
+        let promise = || Filter::builder().false_positive_rate(1e-3).layout(Layout::Bins);
+        let span = || Filter::builder().time_window(Duration::from_secs(60)).false_positive_rate(1e-3);
+        [promise().window(10_000), promise().window(100_000), span().capacity(10_000), span()]
+    };
+    for items in [1, 7, 1_000] {
+        for (number, builder) in builders().into_iter().enumerate() {
+            let mut filter = builder.build().unwrap();
+            filter.advance_to(1_000_000);
+            for round in 0..100 {
+                filter.advance_to(1_000_000 + round * 997);
+                (0..items).for_each(|i| filter.insert(item(i)));
+                let estimated = filter.statistics().estimated_distinct_items;
+                assert!(
+                    (estimated - items as f64).abs() <= 0.05 * items as f64,
+                    "filter {number}, round {round}: {estimated} of {items} items"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn distinct_items_are_counted_nearly_exactly() {
     for (window, segment) in [(20_000, 16), (5_000, 9), (100_000, 25)] {

@@ -6,7 +6,7 @@ mod common;
 use std::time::Duration;
 
 use common::{Random, item, shapes, with_shape};
-use lately::{Filter, HashFunction, Overload, Segment, Shape};
+use lately::{Clock, Filter, HashFunction, Overload, Segment, Shape};
 
 struct Parsed<'a>(&'a [u8]);
 
@@ -24,7 +24,7 @@ impl Parsed<'_> {
     }
 
     fn is_set(&self, bit: u64) -> bool {
-        let words = 144 + 16 * self.segments();
+        let words = 152 + 16 * self.segments();
         self.u64((words + bit / 64 * 8) as usize) >> (bit % 64) & 1 == 1
     }
 
@@ -120,6 +120,122 @@ impl<'a> ParsedBins<'a> {
     }
 }
 
+/// The lines and the spare of elastic bins.
+struct ParsedElastic<'a> {
+    bytes: Parsed<'a>,
+    width: u64,
+    entries: u64,
+}
+
+impl<'a> ParsedElastic<'a> {
+    const GENERATIONS: u64 = 25;
+    const HEAD: u64 = 152 + 26 * 16;
+
+    fn new(bytes: &'a [u8]) -> Self {
+        let bytes = Parsed(bytes);
+        let width = u64::from(bytes.u32(24));
+        let fits = |entries: &u64| {
+            let header = entries + Self::GENERATIONS + 5 + 11;
+            entries * 16 <= 448 && header <= 64 && entries * width + header <= 512
+        };
+        let entries = (6..64).rev().find(fits).unwrap();
+        Self { bytes, width, entries }
+    }
+
+    fn lines(&self) -> u64 {
+        self.bytes.u64(Self::HEAD as usize)
+    }
+
+    fn oldest_in_window(&self) -> u64 {
+        self.bytes.u64(Self::HEAD as usize + 16)
+    }
+
+    /// The number of lines when the generation of an age began.
+    fn lines_at(&self, age: u64) -> u64 {
+        let shifts = self.bytes.u64(112);
+        let position = (age + 26 - shifts % 26) % 26;
+        self.bytes.u64((Self::HEAD + 64 + position * 8) as usize)
+    }
+
+    fn bits(&self, first: u64, count: u64) -> u64 {
+        let first = (Self::HEAD + 64 + 208) * 8 + first;
+        let bit = |bit: u64| u64::from(self.bytes.0[(bit / 8) as usize]) >> (bit % 8) & 1;
+        (0..count).fold(0, |value, i| value | bit(first + i) << i)
+    }
+
+    /// How many lines each side has.
+    fn sides(lines: u64) -> [u64; 2] {
+        let blocks = lines / 64;
+        let half = 1 << (blocks / 2).ilog2();
+        let first = (blocks - half).min(2 * half);
+        [first * 64, (blocks - first) * 64]
+    }
+
+    /// The bit where a line begins.
+    fn line_at(side: u64, line: u64) -> u64 {
+        let block = match line / 64 {
+            0 => side,
+            j => j + (1 + side) * (1 << j.ilog2()),
+        };
+        (block * 65 + line % 64) * 512
+    }
+
+    /// The fingerprints of a line and their ages, newest first, and whether it is marked for spills.
+    fn line(&self, side: u64, line: u64) -> (Vec<(u64, u64)>, bool) {
+        let first = Self::line_at(side, line);
+        let header = first + 448;
+        let mut age = self.bytes.u64(112).wrapping_sub(self.bits(header + 55, 8)) % 256;
+        let (mut place, mut found) = (self.bits(header + 48, 5), Vec::new());
+        let marks = header + 48 - self.entries - Self::GENERATIONS;
+        for mark in marks..header + 48 {
+            if age > self.oldest_in_window() {
+                break;
+            }
+            if self.bits(mark, 1) == 0 {
+                age += 1;
+                continue;
+            }
+            place = (place + self.entries - 1) % self.entries;
+            let rest_bits = self.width - 16;
+            let rest = self.bits(first + self.entries * 16 + place * rest_bits, rest_bits);
+            found.push((rest << 16 | self.bits(first + place * 16, 16), age));
+        }
+        (found, self.bits(header + 53, 2) != 0)
+    }
+
+    /// How many generations ago a cell of the spare was written.
+    fn spare_age(&self, cell: u64) -> Option<u64> {
+        let first = (cell / 64 * 65 + 64) * 512 + cell % 64 * 8;
+        let written = self.bits(first, 8).checked_sub(1)?;
+        Some((self.bytes.u64(112) + 255 - written) % 255)
+    }
+
+    /// The ages that an item has in its lines, and whether it is in the spare.
+    fn find(&self, hash: u64) -> (Vec<u64>, bool) {
+        let (mixed, mut ages) = (remix(hash, 0), Vec::new());
+        let sides = Self::sides(self.lines());
+        for (side, hash) in [hash, mixed].into_iter().enumerate() {
+            for (fingerprint, age) in self.line(side as u64, select(hash, sides[side]).0).0 {
+                let base = select(hash, Self::sides(self.lines_at(age))[side]).1;
+                if hash >> base & ((1 << self.width) - 1) == fingerprint {
+                    ages.push(age);
+                }
+            }
+        }
+        let is_marked = self.line(0, select(hash, sides[0]).0).1;
+        let is_live = |cell| self.spare_age(cell).is_some_and(|age| age <= self.oldest_in_window());
+        let cell = |probe| select(remix(mixed, 1 + probe), self.lines()).0;
+        (ages, is_marked && (0..self.width - 4).all(|probe| is_live(cell(probe))))
+    }
+}
+
+/// Which of so many places a hash selects, and how many of its bits do.
+fn select(hash: u64, places: u64) -> (u64, u32) {
+    let bits = places.ilog2();
+    let low = hash % (1 << bits);
+    if low < places - (1 << bits) { (hash % (2 << bits), bits + 1) } else { (low, bits) }
+}
+
 fn remix(hash: u64, lane: u64) -> u64 {
     let mixed = u128::from(hash ^ (lane + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)) * 0x243f_6a88_85a3_08d3;
     (mixed as u64) ^ ((mixed >> 64) as u64)
@@ -153,7 +269,7 @@ fn an_inserted_item_sets_exactly_the_documented_bits() {
             let mut expected: Vec<u64> =
                 (0..k).flat_map(|age| parsed.bits(hash, (newest + age) % segments)).collect();
             expected.sort_unstable();
-            let all = (bytes.len() as u64 - 144 - 16 * segments - 8) * 8;
+            let all = (bytes.len() as u64 - 152 - 16 * segments - 8) * 8;
             let mut set: Vec<u64> = (0..all).filter(|&bit| parsed.is_set(bit)).collect();
             if let Segment::Rows { row_bytes, .. } = shape.segment {
                 // The last 16 bits of the item's row are its stamp. The stamps of other rows are zero, or as
@@ -230,7 +346,7 @@ fn lines_of_bins_have_the_documented_fingerprints_in_order() {
             assert_eq!(parsed.line(line).0, expected, "{shape}, line {line}");
         }
         let cells = lines.next_multiple_of(64);
-        assert_eq!(bytes.len() as u64, 144 + 16 * (l + 1) + lines * 64 + cells + 8);
+        assert_eq!(bytes.len() as u64, 152 + 16 * (l + 1) + lines * 64 + cells + 8);
         spilled.retain(|(_, _, written)| written + l >= generation);
         for (even, mixed, written) in spilled {
             assert!(parsed.line(even).1, "{shape}: line {even} is marked");
@@ -239,6 +355,47 @@ fn lines_of_bins_have_the_documented_fingerprints_in_order() {
                 assert!(age.is_some_and(|age| age <= generation - written), "{shape}");
             }
         }
+    }
+}
+
+#[test]
+fn lines_of_elastic_bins_have_the_documented_fingerprints() {
+    for (rate, max_memory) in [(1e-3, 1 << 20), (1e-6, 1 << 20), (1e-3, 20_000)] {
+        let builder = Filter::builder().time_window(Duration::from_secs(16)).seed(3);
+        let mut filter = builder.false_positive_rate(rate).max_memory(max_memory).build().unwrap();
+        let mut random = Random(max_memory);
+        // When each item came last, by generation.
+        let mut written = std::collections::HashMap::new();
+        for phase in 0..24_u64 {
+            filter.advance_to(1_000 * phase + random.below(900));
+            for _ in 0..[30, 3_000, 300, 0][(phase / 5 % 4) as usize] {
+                let number = random.below(2_000 * (phase + 1));
+                filter.insert(item(number));
+                written.insert(number, filter.counters().generation);
+            }
+            let bytes = filter.to_bytes();
+            let parsed = ParsedElastic::new(&bytes);
+            let generation = filter.counters().generation;
+            let mut kept = 0;
+            for (&number, &then) in &written {
+                let hash = xxhash_rust::xxh3::xxh3_64_with_seed(&item(number), 3);
+                let (ages, is_in_spare) = parsed.find(hash);
+                assert_eq!(filter.contains(item(number)), !ages.is_empty() || is_in_spare);
+                let is_live = generation - then <= parsed.oldest_in_window();
+                let is_in_line = ages.iter().any(|&age| age <= generation - then);
+                assert!(!is_live || is_in_spare || is_in_line);
+                kept += u64::from(is_live && is_in_line);
+            }
+            let sides = ParsedElastic::sides(parsed.lines());
+            let lines = (0..2).flat_map(|side| (0..sides[side as usize]).map(move |line| (side, line)));
+            let held: usize = lines.map(|(side, line)| parsed.line(side, line).0.len()).sum();
+            assert!(
+                held as u64 + 50 >= kept && held as u64 <= 2 * kept + 100,
+                "{held} of {kept}, phase {phase}"
+            );
+            assert_eq!(bytes.len() as u64, 152 + 26 * 16 + 64 + 208 + parsed.lines() / 64 * 4160 + 8);
+        }
+        assert!(filter.counters().growths > 1);
     }
 }
 
@@ -253,6 +410,7 @@ fn header_fields_are_at_the_documented_offsets() {
         .hash_function(HashFunction::SipHash13 { key: *b"ABCDEFGHIJKLMNOP" })
         .build()
         .unwrap();
+    filter.set_clock(Clock::Events);
     filter.advance_to(1_000);
     (0..15).for_each(|number| filter.insert(item(number)));
     filter.advance_to(1_050);
@@ -262,8 +420,8 @@ fn header_fields_are_at_the_documented_offsets() {
     let parsed = Parsed(&bytes);
     assert_eq!(&bytes[..8], b"LATELY\r\n");
     let words = |offsets: &[usize]| offsets.iter().map(|&offset| parsed.u32(offset)).collect::<Vec<_>>();
-    // version, layout, k, l, b, B, row bytes, reserved
-    assert_eq!(words(&[8, 12, 16, 20, 24, 28, 32, 36]), [1, 2, 3, 7, 4, 512, 0, 0]);
+    // version, layout, k, l, b, B, row bytes, clock source
+    assert_eq!(words(&[8, 12, 16, 20, 24, 28, 32, 36]), [1, 2, 3, 7, 4, 512, 0, 2]);
     assert_eq!(parsed.u64(40), filter.plan().cells);
     assert_eq!(parsed.u64(48), 13, "90 items over 7 generations, rounded up");
     // window kind, overload
@@ -280,14 +438,14 @@ fn header_fields_are_at_the_documented_offsets() {
     // One early shift at 1000, then the generations of 1100 and 1200.
     let newest = 10 - (statistics.generation % 10) as usize;
     let start = |age: usize| {
-        let offset = 144 + 16 * ((newest + age) % 10);
+        let offset = 152 + 16 * ((newest + age) % 10);
         (parsed.u64(offset), parsed.u64(offset + 8))
     };
     assert_eq!([start(0), start(1), start(2), start(3)], [(15, 1_200), (15, 1_100), (13, 1_000), (0, 1_000)]);
     let content = bytes.len() - 8;
     assert_eq!(parsed.u64(content), xxhash_rust::xxh3::xxh3_64(&bytes[..content]));
     // A blueprint is everything before the words, followed by a checksum of it.
-    let head = 144 + 16 * 10;
+    let head = 152 + 16 * 10;
     let blueprint = filter.blueprint();
     assert_eq!(blueprint.len(), head + 8);
     assert_eq!(blueprint[..head], bytes[..head]);

@@ -27,6 +27,24 @@ fn digest(builder: &Builder) -> u64 {
     xxhash_rust::xxh3::xxh3_64(&answers)
 }
 
+/// Feeds traffic that changes by a factor of a hundred, so that an elastic window grows and shrinks.
+fn digest_of_changing_traffic(builder: &Builder) -> u64 {
+    let mut filter = builder.build().unwrap();
+    let mut random = Random(43);
+    let (mut now, mut number) = (1_700_000_000_000, 0_u64);
+    let mut snapshots = Vec::new();
+    for phase in 0..40 {
+        for _ in 0..[40, 4_000, 400, 10][phase % 4] {
+            now += random.below(2) * random.below([40, 1, 4, 300][phase % 4]);
+            filter.advance_to(now);
+            number += 1;
+            snapshots.push(u8::from(filter.check_and_insert(item(number - random.below(number.min(50))))));
+        }
+        snapshots.extend_from_slice(&filter.to_bytes());
+    }
+    xxhash_rust::xxh3::xxh3_64(&snapshots)
+}
+
 #[track_caller]
 fn assert_golden(actual: &str, expected: &str) {
     assert!(actual.trim() == expected.trim(), "the format or the planner has changed; now it is:\n{actual}");
@@ -46,6 +64,15 @@ fn filters_of_a_given_shape_have_their_golden_digests() {
     writeln!(actual, "siphash: {:016x}", digest(&base.hash_function(sip))).unwrap();
     let keep_rate = Filter::builder().shape(3, 5).time_window(Duration::from_secs(2)).capacity(700);
     writeln!(actual, "keep rate: {:016x}", digest(&keep_rate.overload(Overload::KeepRate))).unwrap();
+    let elastic = Filter::builder().time_window(Duration::from_secs(2)).false_positive_rate(1e-3);
+    writeln!(actual, "elastic: {:016x} {:016x}", digest(&elastic), digest_of_changing_traffic(&elastic))
+        .unwrap();
+    let limited = elastic.max_memory(30_000);
+    for &overload in Overload::ALL {
+        let limited = limited.clone().overload(overload);
+        writeln!(actual, "elastic, limited, {overload}: {:016x}", digest_of_changing_traffic(&limited))
+            .unwrap();
+    }
     assert_golden(&actual, include_str!("golden/filters.txt"));
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use lately::{AgeRange, Filter, HashFunction, Layout, Window};
+use lately::{AgeRange, Clock, Counters, Filter, HashFunction, Layout, Window};
 use serde_json::{Value, json};
 
 use super::human::{Listing, human_bytes, human_window};
@@ -48,6 +48,7 @@ fn describe(filter: &Filter) -> Value {
         "plan": filter.plan(),
         "layout": filter.plan().layout().to_string(),
         "hash": hash_name(filter),
+        "clock": filter.clock().to_string(),
         "guaranteed_window": filter.guaranteed_window(),
         "guaranteed_span_ms": filter.guaranteed_span().map(|span| span.as_millis() as u64),
         "statistics": filter.statistics(),
@@ -80,6 +81,16 @@ fn text(filter: &Filter) -> String {
         format!(", follows the traffic up to {} ({})", plan.memory_bytes, human_bytes(plan.memory_bytes))
     });
     listing.line("memory", format!("{memory} bytes ({}){}", human_bytes(memory), most.unwrap_or_default()));
+    if is_elastic {
+        let Counters { peak_memory_bytes: peak, growths, shrinks, .. } = filter.counters();
+        listing.line(
+            "",
+            format!(
+                "{peak} bytes ({}) at its peak; grew {growths} times, shrank {shrinks} times",
+                human_bytes(peak)
+            ),
+        );
+    }
     listing.line("inserts", format!("{} in {} generations", statistics.inserts, statistics.generation + 1));
     listing.line(
         "estimated now",
@@ -88,6 +99,12 @@ fn text(filter: &Filter) -> String {
     listing.line("", format!("{:.0} distinct records in the window", statistics.estimated_distinct_items));
     if let Some(latest) = statistics.latest_ms {
         listing.line("latest time", date(latest));
+        let source = match filter.clock() {
+            Clock::System => "the system's clock",
+            Clock::Events => "the times of records",
+            _ => "not known",
+        };
+        listing.line("clock", source);
         listing.line("backward steps", statistics.backward_steps);
         listing.line("overloaded", format!("{} generations", statistics.overloaded_generations));
     }

@@ -111,9 +111,10 @@ fn metrics(summary: &Summary, checkpoint_age: Option<f64>) -> String {
         ("backward_steps", "Times behind the latest one, since the state was created."),
         ("overloaded_generations", "Overloaded generations, since the state was created."),
     ];
-    const GAUGES: [(&str, &str); 5] = [
+    const GAUGES: [(&str, &str); 6] = [
         ("memory_bytes", "Memory of the filter."),
         ("max_memory_bytes", "The most that the filter grows to."),
+        ("peak_memory_bytes", "The most memory of the filter since the state was created."),
         ("guaranteed_window", "The guaranteed window, in records."),
         ("predicted_false_positive_rate", "The promised rate at the worst moment."),
         ("estimated_false_positive_rate", "The rate with the bits as they are now."),

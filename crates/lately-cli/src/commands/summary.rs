@@ -55,15 +55,26 @@ pub(super) struct Summary {
 /// How the memory of a filter without a capacity followed the traffic.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Elastic {
-    /// The most memory that it can grow to.
+    /// The most memory that it can grow to, and that it had since the state was created.
     max_memory_bytes: u64,
+    peak_memory_bytes: u64,
+    /// How often its memory grew and shrank since then.
+    growths: u64,
+    shrinks: u64,
 }
 
 impl Elastic {
     /// `None` if the memory is fixed.
     fn of(filter: &Filter) -> Option<Self> {
         let plan = filter.plan();
-        matches!(plan.window, Window::Elastic { .. }).then(|| Self { max_memory_bytes: plan.memory_bytes })
+        let Counters { peak_memory_bytes, growths, shrinks, .. } = filter.counters();
+        let max_memory_bytes = plan.memory_bytes;
+        matches!(plan.window, Window::Elastic { .. }).then_some(Self {
+            max_memory_bytes,
+            peak_memory_bytes,
+            growths,
+            shrinks,
+        })
     }
 }
 
@@ -150,9 +161,10 @@ impl Summary {
         listing.line("", format!("{:.3e} estimated now", self.estimated_false_positive_rate));
         listing.line("memory", format!("{} bytes ({})", self.memory_bytes, human_bytes(self.memory_bytes)));
         if let Some(elastic) = self.elastic {
-            let Elastic { max_memory_bytes } = elastic;
-            listing
-                .line("", format!("grows to at most {max_memory_bytes} ({})", human_bytes(max_memory_bytes)));
+            let Elastic { max_memory_bytes: most, peak_memory_bytes: peak, growths, shrinks } = elastic;
+            listing.line("", format!("{peak} bytes ({}) at its peak", human_bytes(peak)));
+            listing.line("", format!("grows to at most {most} ({})", human_bytes(most)));
+            listing.line("", format!("grew {growths} times, shrank {shrinks} times"));
         }
         if let Some(time) = self.time {
             listing.line("overloaded", format!("{} generations", time.overloaded_generations));

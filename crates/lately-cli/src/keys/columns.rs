@@ -12,19 +12,33 @@ const SHOWN_NAME: usize = 60;
 #[derive(Debug)]
 pub(crate) struct Columns {
     delimiter: u8,
-    /// The wanted names, by slot.
+    /// The wanted names, by slot; none if the columns have numbers.
     names: Vec<String>,
-    /// Found in the header.
+    has_header: bool,
+    /// If they have names, found in the header.
     wanted: Wanted,
 }
 
 impl Columns {
-    pub(crate) fn new(delimiter: u8, names: Vec<String>) -> Self {
-        Self { delimiter, names, wanted: Wanted::default() }
+    pub(crate) fn named(delimiter: u8, names: Vec<String>) -> Self {
+        Self { delimiter, names, has_header: true, wanted: Wanted::default() }
+    }
+
+    /// `numbers` count from 1.
+    pub(crate) fn numbered(delimiter: u8, numbers: Vec<usize>, has_header: bool) -> Self {
+        let wanted = Wanted::new(numbers.into_iter().map(|number| number - 1));
+        Self { delimiter, names: Vec::new(), has_header, wanted }
+    }
+
+    pub(super) fn has_header(&self) -> bool {
+        self.has_header
     }
 
     /// Looks up the names in a header.
     pub(super) fn resolve(&mut self, header: &[u8]) -> Result<(), String> {
+        if self.names.is_empty() {
+            return Ok(());
+        }
         let header = header.strip_prefix(BYTE_ORDER_MARK).unwrap_or(header);
         let name_of = |field: csv::Field<'_>| {
             let mut name = Vec::new();
@@ -70,7 +84,7 @@ mod tests {
 
     #[test]
     fn columns_are_found_by_name() {
-        let mut columns = Columns::new(b',', vec!["ts".into(), "user name".into()]);
+        let mut columns = Columns::named(b',', vec!["ts".into(), "user name".into()]);
         columns.resolve(b"\xef\xbb\xbfid,\"user name\",ts").unwrap();
         let record = b"1,\"Ann \"\"A\"\"\nLee\",17";
         let mut values = Values::new(2);

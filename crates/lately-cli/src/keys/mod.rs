@@ -2,6 +2,8 @@
 
 mod columns;
 mod fields;
+mod fold;
+mod groups;
 mod json;
 mod missing;
 mod on_missing;
@@ -11,7 +13,8 @@ mod wanted;
 
 pub(crate) use columns::Columns;
 pub(crate) use fields::{Delimiter, Fields};
-pub(crate) use json::JsonPaths;
+pub(crate) use groups::Groups;
+pub(crate) use json::{JsonPath, JsonPaths};
 pub(crate) use missing::Missing;
 pub(crate) use on_missing::OnMissing;
 pub(crate) use times::{Pattern, TimeFormat, TimeUnit, Times, Zone};
@@ -21,6 +24,8 @@ use std::ops::Range;
 use lately::CompositeKey;
 
 use values::Values;
+
+use crate::csv::BYTE_ORDER_MARK;
 
 /// A record's key and time.
 pub(crate) struct Key<'a> {
@@ -35,6 +40,7 @@ pub(crate) enum Format {
     Fields(Fields),
     Csv(Columns),
     Json(JsonPaths),
+    Groups(Groups),
 }
 
 /// Finds the keys of records, without an allocation per record.
@@ -49,6 +55,8 @@ pub(crate) struct Keys {
     /// Several values as one key; its memory is reused.
     composite: CompositeKey,
     terminator: u8,
+    /// A value in lower case, if case is ignored; its memory is reused.
+    folded: Option<Vec<u8>>,
 }
 
 /// The values that are the time, in the slots after the key's.
@@ -92,16 +100,13 @@ fn text_of<'a>(
 }
 
 impl Keys {
-    pub(crate) fn whole_records(terminator: u8) -> Self {
-        Self::new(None, 0, None, terminator)
-    }
-
     /// `format` fills the slots `0..key_slots`, and as many more as the time has values.
     pub(crate) fn new(
         format: Option<Format>,
         key_slots: usize,
         time: Option<(usize, Times)>,
         terminator: u8,
+        ignores_case: bool,
     ) -> Self {
         let time = time.map(|(values, times)| TimeValues {
             slots: key_slots..key_slots + values,
@@ -109,17 +114,18 @@ impl Keys {
             joined: Vec::new(),
         });
         let values = Values::new(time.as_ref().map_or(key_slots, |time| time.slots.end));
-        Self { format, values, key_slots, time, composite: CompositeKey::new(), terminator }
+        let folded = ignores_case.then(Vec::new);
+        Self { format, values, key_slots, time, composite: CompositeKey::new(), terminator, folded }
     }
 
     /// Returns true if records are not searched for values: each is its own key, without its terminator.
     pub(crate) fn are_whole_records(&self) -> bool {
-        self.format.is_none()
+        self.format.is_none() && self.folded.is_none()
     }
 
     /// Returns true for CSV, whose first record only names the columns.
     pub(crate) fn has_header(&self) -> bool {
-        matches!(self.format, Some(Format::Csv(_)))
+        matches!(&self.format, Some(Format::Csv(columns)) if columns.has_header())
     }
 
     /// Starts another file, whose times may be spelled in another way.
@@ -140,19 +146,24 @@ impl Keys {
     /// Returns the key of a record, which may or may not end with a terminator, and its time if requested.
     #[inline]
     pub(crate) fn key_of<'a>(&'a mut self, record: &'a [u8]) -> Result<Key<'a>, Missing> {
-        if self.format.is_none() {
+        if self.are_whole_records() {
             return Ok(Key { bytes: content(record, self.terminator, false), time_ms: None });
         }
         self.key_inside(record)
     }
 
     fn key_inside<'a>(&'a mut self, record: &'a [u8]) -> Result<Key<'a>, Missing> {
-        let text = content(record, self.terminator, true);
+        let mut text = content(record, self.terminator, self.format.is_some());
         self.values.clear();
         match &mut self.format {
             None => {}
             Some(Format::Fields(fields)) => fields.find(text, &mut self.values),
-            Some(Format::Csv(columns)) => columns.find(text, &mut self.values),
+            Some(Format::Csv(columns)) => {
+                // Only a file's first record has a byte order mark; it is a header, if there is one.
+                text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+                columns.find(text, &mut self.values);
+            }
+            Some(Format::Groups(groups)) => groups.find(text, &mut self.values),
             Some(Format::Json(paths)) => paths.find(text, &mut self.values),
         }
         let time_ms = match &mut self.time {
@@ -160,18 +171,21 @@ impl Keys {
             Some(time) => Some(time.read(text, &self.values)?),
         };
         let bytes = match self.key_slots {
-            0 if self.has_header() && text.is_empty() => return Err(Missing::Value),
+            0 if text.is_empty() && matches!(self.format, Some(Format::Csv(_))) => {
+                return Err(Missing::Value);
+            }
             0 => text,
             1 => self.values.get(text, 0).ok_or(Missing::Value)?,
             _ => {
                 self.composite.clear();
                 for slot in 0..self.key_slots {
-                    self.composite.push(self.values.get(text, slot).ok_or(Missing::Value)?);
+                    let value = self.values.get(text, slot).ok_or(Missing::Value)?;
+                    self.composite.push(folded(value, &mut self.folded));
                 }
-                self.composite.as_bytes()
+                return Ok(Key { bytes: self.composite.as_bytes(), time_ms });
             }
         };
-        Ok(Key { bytes, time_ms })
+        Ok(Key { bytes: folded(bytes, &mut self.folded), time_ms })
     }
 
     /// Says why the time of a record was not read. The record must be the last one passed to
@@ -181,6 +195,18 @@ impl Keys {
         let text = content(record, self.terminator, true);
         let Some(time) = &mut self.time else { return String::new() };
         time.explain(text, &self.values)
+    }
+}
+
+/// Returns a value in lower case, if case is ignored.
+#[inline]
+fn folded<'a>(value: &'a [u8], memory: &'a mut Option<Vec<u8>>) -> &'a [u8] {
+    match memory {
+        None => value,
+        Some(memory) => {
+            fold::fold(value, memory);
+            memory
+        }
     }
 }
 

@@ -29,6 +29,8 @@ pub(crate) struct RecordFinder {
     /// The reasons of which a batch has an example.
     explained: Vec<Missing>,
     limit: Limit,
+    /// The ends of the records that are being added; its memory is reused.
+    ends: Vec<usize>,
     /// True if the beginning of a record that is too long was handed over.
     is_in_oversize: bool,
 }
@@ -51,6 +53,7 @@ impl RecordFinder {
             records: 0,
             explained: Vec::new(),
             limit,
+            ends: Vec::new(),
             is_in_oversize: false,
         }
     }
@@ -73,13 +76,16 @@ impl RecordFinder {
             self.records += add_whole_records(*terminator, self.hash_function, batch);
             return Ok(());
         }
-        while let Some(end) = self.splitter.find_end(&batch.buffer[..batch.filled], batch.scanned) {
-            self.add(batch, end)?;
-            if batch.is_full() {
-                return Ok(());
-            }
+        let most = MAX_RECORDS - batch.ends.len();
+        let mut ends = std::mem::take(&mut self.ends);
+        ends.clear();
+        self.splitter.append_ends(&batch.buffer[..batch.filled], batch.scanned, most, &mut ends);
+        let added = ends.iter().try_for_each(|end| self.add(batch, *end));
+        self.ends = ends;
+        added?;
+        if !batch.is_full() {
+            batch.scanned = batch.filled;
         }
-        batch.scanned = batch.filled;
         Ok(())
     }
 

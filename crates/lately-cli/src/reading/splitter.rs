@@ -1,17 +1,16 @@
 //! Finds where records end.
 
-use memchr::{memchr, memchr_iter};
-use wide::{CmpEq as _, i8x16};
+use memchr::memchr_iter;
 
 use crate::csv;
+use crate::scan::{equal, mask_of};
 
-/// Appends the ends of the records from `from` on, until `ends` has at least `most` elements or no end is
-/// left. Searches 64 bytes at a time: records are short, and a separate search for each takes twice as long.
+/// Appends the ends of the records from `from` on, until `ends` has at least `most` elements or no end is left.
 pub(super) fn append_ends(terminator: u8, bytes: &[u8], from: usize, most: usize, ends: &mut Vec<usize>) {
     let (chunks, rest) = bytes[from..].as_chunks::<64>();
     let mut at = from;
     for chunk in chunks {
-        let mut places = places_of(terminator, chunk);
+        let mut places = mask_of(chunk, |bytes| equal(bytes, terminator));
         while places != 0 {
             ends.push(at + places.trailing_zeros() as usize + 1);
             places &= places - 1;
@@ -22,16 +21,6 @@ pub(super) fn append_ends(terminator: u8, bytes: &[u8], from: usize, most: usize
         at += chunk.len();
     }
     ends.extend(memchr_iter(terminator, rest).map(|place| at + place + 1));
-}
-
-/// Returns a mask with one bit per byte of the chunk, set where the byte is `byte`.
-#[inline]
-fn places_of(byte: u8, chunk: &[u8; 64]) -> u64 {
-    let wanted = i8x16::splat(byte.cast_signed());
-    chunk.as_chunks::<16>().0.iter().rev().fold(0, |places, sixteen| {
-        let is_wanted = i8x16::new(sixteen.map(u8::cast_signed)).cmp_eq(wanted);
-        places << 16 | u64::from(is_wanted.move_mask() as u16)
-    })
 }
 
 /// Finds the ends of records in bytes that arrive piece by piece. Each byte is examined once, however the
@@ -52,13 +41,15 @@ impl Splitter {
         }
     }
 
-    /// Returns the end (after the terminator) of the record that continues at `from`, or `None` if the bytes
-    /// end first. The next call must continue after these bytes.
-    #[inline]
-    pub(super) fn find_end(&mut self, bytes: &[u8], from: usize) -> Option<usize> {
+    /// Appends the ends (after the terminator) of the records from `from` on, until there are `most` or the bytes end. The
+    /// next call must continue after the last end if there are `most`, and otherwise after these bytes.
+    pub(super) fn append_ends(&mut self, bytes: &[u8], from: usize, most: usize, ends: &mut Vec<usize>) {
         match self {
-            Self::Terminated(byte) => memchr(*byte, &bytes[from..]).map(|at| from + at + 1),
-            Self::Csv(ends) => ends.find(bytes, from),
+            Self::Terminated(byte) => {
+                append_ends(*byte, bytes, from, most, ends);
+                ends.truncate(most);
+            }
+            Self::Csv(state) => state.append(bytes, from, most, ends),
         }
     }
 
@@ -86,7 +77,9 @@ mod tests {
         let lines: Vec<&[u8]> = text.split_inclusive(|byte| *byte == b'\n').collect();
         for piece in 1..=text.len() {
             let mut splitter = Splitter::Terminated(b'\n');
-            let found = split_in_pieces(text, piece, |bytes, from| splitter.find_end(bytes, from));
+            let found = split_in_pieces(text, piece, usize::MAX, |bytes, from, most, ends| {
+                splitter.append_ends(bytes, from, most, ends);
+            });
             assert_eq!(found, lines, "pieces of {piece}");
         }
     }

@@ -32,8 +32,8 @@ pub(crate) struct Output {
     /// Where the repeats go besides.
     duplicates: Option<Destination>,
     repeats: Option<Repeats>,
-    /// The byte after a tag.
-    tag_delimiter: u8,
+    /// What follows a tag.
+    tag_delimiter: Vec<u8>,
     /// The time of arrival and the records before the current batch.
     now: Moment,
     /// Headers are not written to files that already have one.
@@ -43,13 +43,13 @@ pub(crate) struct Output {
 
 impl Output {
     /// Writes to standard output.
-    pub(crate) fn open(emit: Emit, tag_delimiter: u8) -> Result<Self, Failure> {
+    pub(crate) fn open(emit: Emit, tag_delimiter: &[u8]) -> Result<Self, Failure> {
         Ok(Self {
             emit,
             main: Destination::new(Sink::standard_output()?),
             duplicates: None,
             repeats: None,
-            tag_delimiter,
+            tag_delimiter: tag_delimiter.to_vec(),
             now: Moment { ms: 0, records: 0 },
             main_has_header: false,
             duplicates_have_header: false,
@@ -126,7 +126,7 @@ impl Output {
             return self.main.keep(batch, record);
         }
         if !self.is_known_header(verdict) {
-            let prefix = [tag(verdict).as_bytes(), &[self.tag_delimiter]].concat();
+            let prefix = [tag(verdict).as_bytes(), &self.tag_delimiter].concat();
             self.main.keep_after(&prefix, batch, record, verdict == Verdict::Header);
         }
     }

@@ -4,6 +4,7 @@
 
 mod bursts;
 mod contenders;
+mod elastic;
 pub(crate) mod numbers;
 mod pauses;
 mod ratios;
@@ -32,6 +33,8 @@ struct Figure {
 
 /// Measures only what threads do to each other.
 const THREADS: &str = "threads";
+/// Measures only elastic windows.
+const ELASTIC: &str = "elastic";
 
 /// Times the contenders whose name contains `only`, and the one that the table compares with.
 pub(crate) fn run(is_quick: bool, is_json: bool, only: &str) {
@@ -41,6 +44,10 @@ pub(crate) fn run(is_quick: bool, is_json: bool, only: &str) {
     let threads = || windows.iter().flat_map(|&window| threads::measure(window, rounds)).collect::<Vec<_>>();
     if only == THREADS {
         println!("{:#}", json!({ "threads": threads() }));
+        return;
+    }
+    if only == ELASTIC {
+        println!("{:#}", elastic::measure(rounds));
         return;
     }
     let mut figures = Vec::new();

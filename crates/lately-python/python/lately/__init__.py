@@ -11,8 +11,9 @@ False
 [True, True, False]
 """
 
-from lately._dedup import dedup
+from lately._dedup import adedup, dedup
 from lately._native import (
+    AllocationError,
     BaseFilter,
     ConfigError,
     Filter,
@@ -24,9 +25,12 @@ from lately._native import (
     shard_of,
     shard_window,
 )
+from lately._native import __version__ as __version__
+from lately._plot import plot_plans
 from lately._report import AgeRange, Plan, QueryAccesses, Statistics
 
 __all__ = [
+    "AllocationError",
     "AgeRange",
     "BaseFilter",
     "ConfigError",
@@ -37,9 +41,11 @@ __all__ = [
     "SharedFilter",
     "SnapshotError",
     "Statistics",
+    "adedup",
     "dedup",
     "item_bytes",
     "plan",
+    "plot_plans",
     "shard_of",
     "shard_window",
 ]

@@ -109,3 +109,9 @@ class Statistics:
     """The latest time of a time window, in milliseconds; None if no time has been set."""
     memory_bytes: int
     """Memory in bytes. It is fixed, except for a time window without a capacity."""
+    peak_memory_bytes: int
+    """The most memory it had, in bytes."""
+    growths: int
+    """How often the memory of a time window without a capacity grew."""
+    shrinks: int
+    """How often the memory of a time window without a capacity shrank."""

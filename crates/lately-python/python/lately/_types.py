@@ -1,8 +1,12 @@
 """Types of arguments and results; only for annotations."""
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
-from typing import Any, Literal, Protocol, SupportsIndex, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsIndex, TypeAlias, TypedDict
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Item = str | bytes | bytearray | memoryview | SupportsIndex | tuple["Item", ...]
 """One item; a tuple is several values that identify it together."""
@@ -18,6 +22,12 @@ class Datetime64(Protocol):
 
 Time = datetime | SupportsIndex | Datetime64
 """An aware datetime, a datetime64, or whole milliseconds."""
+
+Nulls = Literal["fail", "pass", "drop"]
+"""What a bulk call does with missing items: fail; answer them as new; or answer them as seen. It never adds them."""
+
+Key = str | Sequence[str]
+"""Names of the columns of a table that together identify a row."""
 
 Layout = Literal["slices", "blocks", "rows", "bins"]
 Prefer = Literal["balanced", "speed", "memory"]
@@ -41,6 +51,12 @@ class ArrowStream(Protocol):
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> object: ...
 
+
+Column: TypeAlias = "NDArray[Any] | array[Any] | memoryview | ArrayLike | ArrowArray | ArrowStream"
+"""Items for which the result is an array of numpy."""
+
+Items: TypeAlias = "Column | Iterable[Item | None]"
+"""The items of a bulk call."""
 
 Times = Sequence[Time] | ArrayLike | ArrowArray | ArrowStream
 """A time for each item of a bulk call: a list, or an array or column of timestamps or of whole milliseconds."""

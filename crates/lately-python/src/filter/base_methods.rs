@@ -1,8 +1,7 @@
 //! `BaseFilter`: the methods that `Filter` and `SharedFilter` have in common.
 
-use std::path::PathBuf;
-
 use lately::Window;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDelta, PyTuple};
 
@@ -36,10 +35,11 @@ impl BaseFilter {
         now: Option<&Bound<'py, PyAny>>,
         max_jump: Option<&Bound<'py, PyAny>>,
         nulls: Option<&Bound<'py, PyAny>>,
+        key: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = items.py();
         let nulls = Nulls::read(nulls)?;
-        let items = Reader { wanted: Wanted::Hashes(self.hash_function), nulls }.read(items)?;
+        let items = Reader { wanted: Wanted::Hashes(self.hash_function), nulls }.read_key(items, key)?;
         self.core.clock.check_given(now, max_jump)?;
         let times = Times::read(now, max_jump, items.len())?;
         let bulk = Bulk {
@@ -54,7 +54,7 @@ impl BaseFilter {
             if nulls.answer() && !seen.is_empty() {
                 items.missing.iter().for_each(|&position| seen[position] = true);
             }
-            py.detach(|| self.core.perform_many(bulk, seen, || Python::attach(|py| py.check_signals())))
+            py.detach(|| self.core.perform_many(bulk, seen, check_signals))
         };
         if action.has_answers() {
             answers::collect(py, items.len(), items.are_columns, perform)
@@ -63,6 +63,13 @@ impl BaseFilter {
             Ok(py.None().into_bound(py))
         }
     }
+}
+
+fn check_signals() -> PyResult<()> {
+    Python::attach(|py| {
+        py.check_signals()?;
+        Ok(())
+    })
 }
 
 #[pymethods]
@@ -149,23 +156,28 @@ impl BaseFilter {
     ///
     /// `items` is a list or another iterable, a numpy array of integers, S or U, or a column of Arrow, Polars
     /// or pandas. Arrays and columns are read in place, with the GIL released; no thread may write to them
-    /// during the call. A table of several columns gives one item per row, the tuple of its values. If any
-    /// element is not a valid item, nothing is added.
+    /// during the call. A table of several columns gives one item per row, the tuple of its values; `key` names
+    /// the columns to use. If any element is not a valid item, nothing is added.
+    ///
+    /// now: one time for all items, or a column of times as long as the items; max_jump: see advance_to.
+    /// nulls: what to do with missing items: "fail" (the default), answer them as new with "pass", or as seen
+    ///     with "drop"; they are never added.
     ///
     /// >>> from lately import Filter
     /// >>> seen = Filter(window=1000, false_positive_rate=1e-6)
     /// >>> seen.add_many(range(100))
     /// >>> 99 in seen, 100 in seen
     /// (True, False)
-    #[pyo3(signature = (items, now=None, *, max_jump=None, nulls=None))]
+    #[pyo3(signature = (items, now=None, *, max_jump=None, nulls=None, key=None))]
     fn add_many<'py>(
         &self,
         items: &Bound<'py, PyAny>,
         now: Option<&Bound<'py, PyAny>>,
         max_jump: Option<&Bound<'py, PyAny>>,
         nulls: Option<&Bound<'py, PyAny>>,
+        key: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.perform_many(Action::Add, items, now, max_jump, nulls)
+        self.perform_many(Action::Add, items, now, max_jump, nulls, key)
     }
 
     /// Calls contains for each item. `items` is as for add_many. For arrays and columns, the result is a
@@ -176,15 +188,16 @@ impl BaseFilter {
     /// >>> seen.add_many(["a", "b"])
     /// >>> seen.contains_many(["a", "c", "b"])
     /// [True, False, True]
-    #[pyo3(signature = (items, now=None, *, max_jump=None, nulls=None))]
+    #[pyo3(signature = (items, now=None, *, max_jump=None, nulls=None, key=None))]
     fn contains_many<'py>(
         &self,
         items: &Bound<'py, PyAny>,
         now: Option<&Bound<'py, PyAny>>,
         max_jump: Option<&Bound<'py, PyAny>>,
         nulls: Option<&Bound<'py, PyAny>>,
+        key: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.perform_many(Action::Contains, items, now, max_jump, nulls)
+        self.perform_many(Action::Contains, items, now, max_jump, nulls, key)
     }
 
     /// Calls check_and_add for each item, in order; a repeat within the call counts as seen. `items` is as
@@ -198,15 +211,16 @@ impl BaseFilter {
     /// >>> ids = numpy.array([17, 18, 17], dtype="uint64")
     /// >>> ids[~seen.check_and_add_many(ids)]
     /// array([17, 18], dtype=uint64)
-    #[pyo3(signature = (items, now=None, *, max_jump=None, nulls=None))]
+    #[pyo3(signature = (items, now=None, *, max_jump=None, nulls=None, key=None))]
     fn check_and_add_many<'py>(
         &self,
         items: &Bound<'py, PyAny>,
         now: Option<&Bound<'py, PyAny>>,
         max_jump: Option<&Bound<'py, PyAny>>,
         nulls: Option<&Bound<'py, PyAny>>,
+        key: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.perform_many(Action::CheckAndAdd, items, now, max_jump, nulls)
+        self.perform_many(Action::CheckAndAdd, items, now, max_jump, nulls, key)
     }
 
     /// Calls check_or_add for each item, in order. `items` is as for add_many, the result as for
@@ -216,15 +230,16 @@ impl BaseFilter {
     /// >>> seen = Filter(window=1000, false_positive_rate=1e-6)
     /// >>> seen.check_or_add_many(["a", "b", "a"])
     /// [False, False, True]
-    #[pyo3(signature = (items, now=None, *, max_jump=None, nulls=None))]
+    #[pyo3(signature = (items, now=None, *, max_jump=None, nulls=None, key=None))]
     fn check_or_add_many<'py>(
         &self,
         items: &Bound<'py, PyAny>,
         now: Option<&Bound<'py, PyAny>>,
         max_jump: Option<&Bound<'py, PyAny>>,
         nulls: Option<&Bound<'py, PyAny>>,
+        key: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.perform_many(Action::CheckOrAdd, items, now, max_jump, nulls)
+        self.perform_many(Action::CheckOrAdd, items, now, max_jump, nulls, key)
     }
 
     /// Returns how long ago the item was last added, as an AgeRange, to the precision of a generation.
@@ -333,7 +348,9 @@ impl BaseFilter {
     /// >>> seen.save(path)
     /// >>> "kept" in Filter.load(path)
     /// True
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    fn save(&self, path: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = path.py();
+        let path = snapshot::path(path)?;
         py.detach(|| self.core.save(&path)).map_err(errors::snapshot)
     }
 
@@ -344,18 +361,39 @@ impl BaseFilter {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let restore = py.import("lately._native")?.getattr("_restore")?;
-        let arguments =
-            (self.core.is_shared(), self.to_bytes(py)?, self.core.clock.time_given()).into_pyobject(py)?;
+        let arguments = (self.core.is_shared(), self.to_bytes(py)?).into_pyobject(py)?;
         Ok((restore, arguments))
     }
 
     fn __copy__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let copy = py.detach(|| self.core.copy())?;
-        classes::object(py, self.core.is_shared(), copy, self.core.clock.time_given())
+        classes::object(py, self.core.is_shared(), copy)
     }
 
     fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         self.__copy__(py)
+    }
+
+    fn __sizeof__(&self, py: Python<'_>) -> u64 {
+        size_of::<Self>() as u64 + py.detach(|| self.core.memory_bytes())
+    }
+
+    /// Returns an independent copy.
+    fn copy(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.__copy__(py)
+    }
+
+    /// Adds many items: add_many by the name that sets use.
+    #[pyo3(signature = (items, now=None, *, max_jump=None, nulls=None, key=None))]
+    fn update<'py>(
+        &self,
+        items: &Bound<'py, PyAny>,
+        now: Option<&Bound<'py, PyAny>>,
+        max_jump: Option<&Bound<'py, PyAny>>,
+        nulls: Option<&Bound<'py, PyAny>>,
+        key: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.add_many(items, now, max_jump, nulls, key)
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
@@ -378,6 +416,11 @@ impl BaseFilter {
         format!("<lately.{class}: {window}, rate {rate:.3e}, {bytes} bytes, {shape}>")
     }
 
+    /// How the filter looks in a notebook: what it keeps, and how full its segments are.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import(intern!(slf.py(), "lately._html"))?.call_method1(intern!(slf.py(), "of"), (slf,))
+    }
+
     fn __eq__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         match other.cast::<Self>().map(Bound::get) {
             Ok(other) if self.core.is_shared() == other.core.is_shared() => {
@@ -392,11 +435,6 @@ impl BaseFilter {
 /// Restores a pickled filter; pickle calls this with the arguments from `__reduce__`.
 #[pyfunction]
 #[pyo3(name = "_restore")]
-pub(crate) fn restore(
-    py: Python<'_>,
-    is_shared: bool,
-    snapshot: &Bound<'_, PyBytes>,
-    time_given: bool,
-) -> PyResult<Py<PyAny>> {
-    classes::object(py, is_shared, snapshot::from_bytes(snapshot)?, time_given)
+pub(crate) fn restore(py: Python<'_>, is_shared: bool, snapshot: &Bound<'_, PyBytes>) -> PyResult<Py<PyAny>> {
+    classes::object(py, is_shared, snapshot::from_bytes(snapshot)?)
 }

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use super::action::Action;
 use crate::items::{Cursor, Items};
-use crate::time::{Clock, Now, Times};
-use lately::{AnyFilter, HashFunction, Overload};
+use crate::time::{Clock, Clocked, Now, Times};
+use lately::{HashFunction, Overload};
 
 /// After this long a bulk call lets other threads use the filter, and looks for signals such as Ctrl-C.
 const TURN: Duration = Duration::from_millis(5);
@@ -23,7 +23,7 @@ pub(super) struct Bulk<'a> {
 impl Bulk<'_> {
     /// Performs the action on the next items, for one turn. Returns false if there are no more. `seen` is as
     /// long as all items, or empty if the action has no answers.
-    pub(super) fn take_turn(&mut self, filter: &mut impl AnyFilter, seen: &mut [bool]) -> bool {
+    pub(super) fn take_turn(&mut self, filter: &mut impl Clocked, seen: &mut [bool]) -> bool {
         let end = Instant::now() + TURN;
         while let Some((first, hashes)) = self.items.next_hashes(self.hash_function, &mut self.cursor) {
             let seen = if seen.is_empty() { &mut [] } else { &mut seen[first..first + hashes.len()] };
@@ -50,7 +50,7 @@ struct Timed<'a> {
 }
 
 impl Timed<'_> {
-    fn perform(&self, filter: &mut impl AnyFilter, hashes: &[u64], millis: &[u64], seen: &mut [bool]) {
+    fn perform(&self, filter: &mut impl Clocked, hashes: &[u64], millis: &[u64], seen: &mut [bool]) {
         let mut first = 0;
         while first < hashes.len() {
             let run = first..first + self.advance(filter, &millis[first..]);
@@ -62,7 +62,7 @@ impl Timed<'_> {
 
     /// Advances the filter to the times of the first items, and returns how many: before the next shift, the
     /// order of times and inserts makes no difference.
-    fn advance(&self, filter: &mut impl AnyFilter, millis: &[u64]) -> usize {
+    fn advance(&self, filter: &mut impl Clocked, millis: &[u64]) -> usize {
         let follow = |filter: &mut _, millis| {
             self.clock.follow(
                 filter,

@@ -13,7 +13,7 @@ use crate::errors;
 /// An item is a str (its UTF-8), a bytes, bytearray or memoryview, an int (its decimal text), or a tuple of
 /// these, which identify it together: "17", b"17" and 17 are the same item, and so are ("a", "17") and
 /// ("a", 17).
-#[pyclass(frozen, subclass, module = "lately")]
+#[pyclass(frozen, subclass, weakref, module = "lately")]
 pub(crate) struct BaseFilter {
     pub(super) core: CoreFilter,
     pub(super) hash_function: HashFunction,
@@ -65,17 +65,12 @@ impl BaseFilter {
 pub(crate) struct Filter;
 
 impl Filter {
-    pub(super) fn initializer(filter: lately::Filter, time_given: bool) -> PyClassInitializer<Self> {
-        PyClassInitializer::from(BaseFilter::new(CoreFilter::locked(filter, time_given))).add_subclass(Self)
+    pub(super) fn initializer(filter: lately::Filter) -> PyClassInitializer<Self> {
+        PyClassInitializer::from(BaseFilter::new(CoreFilter::locked(filter))).add_subclass(Self)
     }
 
-    pub(super) fn object(py: Python<'_>, filter: lately::Filter, time_given: bool) -> PyResult<Py<Self>> {
-        Py::new(py, Self::initializer(filter, time_given))
-    }
-
-    pub(super) fn restored(py: Python<'_>, filter: lately::Filter) -> PyResult<Py<Self>> {
-        let time_given = filter.latest_ms().is_some();
-        Self::object(py, filter, time_given)
+    pub(super) fn object(py: Python<'_>, filter: lately::Filter) -> PyResult<Py<Self>> {
+        Py::new(py, Self::initializer(filter))
     }
 }
 
@@ -103,30 +98,18 @@ impl SharedFilter {
     }
 
     /// Converts an existing filter.
-    pub(super) fn object(py: Python<'_>, filter: lately::Filter, time_given: bool) -> PyResult<Py<Self>> {
+    pub(super) fn object(py: Python<'_>, filter: lately::Filter) -> PyResult<Py<Self>> {
         let bytes = filter.memory_bytes();
-        let core = py
-            .detach(|| CoreFilter::shared(filter, time_given))
-            .map_err(|error| errors::sharing(error, bytes))?;
+        let core = py.detach(|| CoreFilter::shared(filter)).map_err(|error| errors::sharing(error, bytes))?;
         Py::new(py, Self::initializer(core))
-    }
-
-    pub(super) fn restored(py: Python<'_>, filter: lately::Filter) -> PyResult<Py<Self>> {
-        let time_given = filter.latest_ms().is_some();
-        Self::object(py, filter, time_given)
     }
 }
 
 /// Makes an object of one class or the other.
-pub(super) fn object(
-    py: Python<'_>,
-    is_shared: bool,
-    filter: lately::Filter,
-    time_given: bool,
-) -> PyResult<Py<PyAny>> {
+pub(super) fn object(py: Python<'_>, is_shared: bool, filter: lately::Filter) -> PyResult<Py<PyAny>> {
     if is_shared {
-        Ok(SharedFilter::object(py, filter, time_given)?.into_any())
+        Ok(SharedFilter::object(py, filter)?.into_any())
     } else {
-        Ok(Filter::object(py, filter, time_given)?.into_any())
+        Ok(Filter::object(py, filter)?.into_any())
     }
 }

@@ -72,14 +72,14 @@ fn lock_attached<'a>(py: Python<'_>, filter: &'a Mutex<Filter>) -> MutexGuard<'a
 }
 
 impl CoreFilter {
-    pub(super) fn locked(filter: Filter, time_given: bool) -> Self {
-        let clock = Clock::new(filter.window().span().is_some(), time_given);
+    pub(super) fn locked(filter: Filter) -> Self {
+        let clock = Clock::of(&filter);
         Self { filter: Kind::Locked(Box::new(Mutex::new(filter))), clock }
     }
 
     /// Needs memory for both filters during the call. Call it detached from the interpreter.
-    pub(super) fn shared(filter: Filter, time_given: bool) -> Result<Self, ConfigError> {
-        let clock = Clock::new(filter.window().span().is_some(), time_given);
+    pub(super) fn shared(filter: Filter) -> Result<Self, ConfigError> {
+        let clock = Clock::of(&filter);
         let filter = SharedFilter::try_from(filter)?;
         Ok(Self { filter: Kind::Shared(Box::new(Shared { filter, system_clock: Mutex::new(()) })), clock })
     }
@@ -205,8 +205,8 @@ impl CoreFilter {
     pub(super) fn clear(&self) {
         if let Kind::Locked(filter) = &self.filter {
             let mut filter = lock(filter);
-            self.clock.reset();
             filter.clear();
+            self.clock.reset(&mut filter);
         }
     }
 
@@ -254,7 +254,7 @@ impl CoreFilter {
                 self.clock.follow(&mut *filter, now, action.adds());
                 action.perform(&mut *filter, hash)
             }
-            Kind::Shared(shared) => action.perform(&mut &*shared.at(&self.clock, now, action.adds()), hash),
+            Kind::Shared(shared) => action.perform(&mut shared.at(&self.clock, now, action.adds()), hash),
         }
     }
 

@@ -1,9 +1,7 @@
 //! The methods that only `Filter` has.
 
-use std::path::PathBuf;
-
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyDict;
 
 use super::classes::Filter;
 use super::snapshot;
@@ -18,14 +16,14 @@ impl Filter {
     )]
     fn new(py: Python<'_>, promise: Option<&Bound<'_, PyDict>>) -> PyResult<PyClassInitializer<Self>> {
         let filter = Keywords::read("Filter", promise)?.build(py)?;
-        Ok(Self::initializer(filter, false))
+        Ok(Self::initializer(filter))
     }
 
     /// Loads a filter from a file that save or the command `lately` has written. It continues exactly in the
     /// saved state.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Py<Self>> {
-        Self::restored(py, snapshot::load(py, path)?)
+    fn load(path: &Bound<'_, PyAny>) -> PyResult<Py<Self>> {
+        Self::object(path.py(), snapshot::load(path)?)
     }
 
     /// Restores a filter from the result of to_bytes.
@@ -36,8 +34,8 @@ impl Filter {
     /// >>> Filter.from_bytes(seen.to_bytes()) == seen
     /// True
     #[staticmethod]
-    fn from_bytes(snapshot: &Bound<'_, PyBytes>) -> PyResult<Py<Self>> {
-        Self::restored(snapshot.py(), snapshot::from_bytes(snapshot)?)
+    fn from_bytes(snapshot: &Bound<'_, PyAny>) -> PyResult<Py<Self>> {
+        Self::object(snapshot.py(), snapshot::from_bytes(snapshot)?)
     }
 
     /// Forgets everything. The filter is then like a new one, with its clock unset.

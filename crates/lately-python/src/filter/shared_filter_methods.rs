@@ -1,9 +1,7 @@
 //! The methods that only `SharedFilter` has.
 
-use std::path::PathBuf;
-
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyDict;
 
 use super::classes::{Filter, SharedFilter};
 use super::core_filter::CoreFilter;
@@ -19,22 +17,22 @@ impl SharedFilter {
         text_signature = "(*, window=None, within=None, capacity=None, false_positive_rate=None, max_slack=None, layout=None, prefer=None, max_memory=None, shape=None, overload=None, seed=None, key=None)"
     )]
     fn new(py: Python<'_>, promise: Option<&Bound<'_, PyDict>>) -> PyResult<PyClassInitializer<Self>> {
-        let filter = Keywords::read("SharedFilter", promise)?.build(py)?;
-        let core = py.detach(|| CoreFilter::shared(filter, false)).map_err(errors::config)?;
+        let filter = Keywords::read("SharedFilter", promise)?.build_for_threads(py)?;
+        let core = py.detach(|| CoreFilter::shared(filter)).map_err(errors::config)?;
         Ok(Self::initializer(core))
     }
 
     /// Loads a filter from a file that save or the command `lately` has written. It continues exactly in the
     /// saved state.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Py<Self>> {
-        Self::restored(py, snapshot::load(py, path)?)
+    fn load(path: &Bound<'_, PyAny>) -> PyResult<Py<Self>> {
+        Self::object(path.py(), snapshot::load(path)?)
     }
 
     /// Restores a filter from the result of to_bytes.
     #[staticmethod]
-    fn from_bytes(snapshot: &Bound<'_, PyBytes>) -> PyResult<Py<Self>> {
-        Self::restored(snapshot.py(), snapshot::from_bytes(snapshot)?)
+    fn from_bytes(snapshot: &Bound<'_, PyAny>) -> PyResult<Py<Self>> {
+        Self::object(snapshot.py(), snapshot::from_bytes(snapshot)?)
     }
 
     /// Returns a Filter with the same state. It contains every insert that returned before the call.
@@ -47,6 +45,6 @@ impl SharedFilter {
     fn to_filter(slf: &Bound<'_, Self>) -> PyResult<Py<Filter>> {
         let base = slf.as_super().get();
         let copy = slf.py().detach(|| base.core.copy())?;
-        Filter::object(slf.py(), copy, base.core.clock.time_given())
+        Filter::object(slf.py(), copy)
     }
 }

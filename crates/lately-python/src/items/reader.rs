@@ -9,7 +9,7 @@ use super::arrow::{self, Producer};
 use super::buffer::{self, Found};
 use super::column::{Column, column_refused};
 use super::nulls::Nulls;
-use super::{Items, Source, sequence};
+use super::{Items, Source, numpy_strings, sequence};
 use crate::arrow::Exported;
 
 /// What is needed of items that have to be read one by one.
@@ -27,6 +27,18 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
+    /// Reads the columns of a table that identify a row, if `key` names them; otherwise all items.
+    pub(crate) fn read_key(
+        self,
+        items: &Bound<'_, PyAny>,
+        key: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Items> {
+        match key {
+            Some(key) => self.read(&select(items, key)?),
+            None => self.read(items),
+        }
+    }
+
     pub(crate) fn read(self, items: &Bound<'_, PyAny>) -> PyResult<Items> {
         if items.is_instance_of::<PyList>() || items.is_instance_of::<PyTuple>() {
             return self.objects(items, false);
@@ -40,8 +52,9 @@ impl Reader {
                 items.get_type().fully_qualified_name()?
             )));
         }
-        match buffer::read(items)? {
+        match buffer::read(items, self.wanted)? {
             Some(Found::Column(column)) => return Ok(columns(vec![column], Vec::new())),
+            Some(Found::Collected(collected)) => return Ok(collected.into_items(true)),
             Some(Found::Empty) => return Ok(columns(Vec::new(), Vec::new())),
             Some(Found::Objects) => return self.objects(items, true),
             None => {}
@@ -73,9 +86,11 @@ impl Reader {
             if !array.is(items) {
                 return self.read(&array);
             }
-            // `asarray` returned the same array, which `buffer::read` could not read: it exports no memory
-            // (numpy's StringDType). The answers are still an array.
-            return self.objects(items, true);
+            // `asarray` returned the same array, which `buffer::read` could not read: it exports no memory.
+            return match numpy_strings::read(items, self)? {
+                Some(collected) => Ok(collected.into_items(true)),
+                None => self.objects(items, true),
+            };
         }
         if is_table {
             // Most tables iterate over the names of their columns, which are not items.
@@ -92,6 +107,27 @@ impl Reader {
 
 fn columns(columns: Vec<Box<dyn Column>>, missing: Vec<usize>) -> Items {
     Items { source: Source::Columns(columns), missing, are_columns: true }
+}
+
+/// Selects columns of a table, by one name or several.
+fn select<'py>(table: &Bound<'py, PyAny>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let names: Vec<String> = match key.extract::<String>() {
+        Ok(name) => vec![name],
+        Err(_) => key.extract().map_err(|_| {
+            let kind = key.get_type().name().map_or_else(|_| "this".into(), |name| name.to_string());
+            PyTypeError::new_err(format!(
+                "key cannot be of type {kind}: give the name of a column, or several names, for example (\"user\", \"page\")"
+            ))
+        })?,
+    };
+    if !table.hasattr("columns")? {
+        return Err(PyTypeError::new_err(format!(
+            "key names columns, but items of type {} are not a table: leave out key, or pass a table",
+            table.get_type().fully_qualified_name()?
+        )));
+    }
+    // Polars and pyarrow; pandas selects by a list in brackets.
+    if table.hasattr("select")? { table.call_method1("select", (names,)) } else { table.get_item(names) }
 }
 
 fn producer_of(items: &Bound<'_, PyAny>) -> PyResult<Producer> {

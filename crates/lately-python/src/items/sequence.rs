@@ -17,6 +17,8 @@ const ITEMS_BETWEEN_SIGNALS: usize = 4096;
 
 pub(super) fn read(items: &Bound<'_, PyAny>, reader: Reader) -> PyResult<Collected> {
     let py = items.py();
+    // A hint of its iterator may run code that raises.
+    let hint = items.len().unwrap_or(0);
     let items = items.try_iter().map_err(|error| {
         let name = items.get_type().fully_qualified_name().map_or_else(|_| "this".into(), |name| name.to_string());
         let refused = PyTypeError::new_err(format!(
@@ -25,7 +27,7 @@ pub(super) fn read(items: &Bound<'_, PyAny>, reader: Reader) -> PyResult<Collect
         refused.set_cause(py, Some(error));
         refused
     })?;
-    let mut collected = Collected::new(reader.wanted, items.size_hint().0.min(MOST_HINTED))?;
+    let mut collected = Collected::new(reader.wanted, hint.min(MOST_HINTED))?;
     for (position, item) in items.enumerate() {
         let item = item?;
         // An iterator that is written in C, such as itertools.count, lets no signal through.

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::keyword::Keyword;
+use super::planning;
 use crate::errors::{self, ConfigError};
 
 pub(crate) struct Keywords {
@@ -63,9 +64,29 @@ impl Keywords {
 
     /// Plans and allocates the filter. Releases the GIL, because this may take a while.
     pub(crate) fn build(self, py: Python<'_>) -> PyResult<Filter> {
-        let function = self.hash_function.unwrap_or_default();
-        let builder = Filter::builder().promise(self.promise).hash_function(function);
-        py.detach(|| builder.build()).map_err(errors::config)
+        py.detach(|| {
+            let plan = planning::best(&self.promise).map_err(errors::config)?;
+            self.allocate(&plan)
+        })
+    }
+
+    /// The same for a filter that threads share.
+    pub(crate) fn build_for_threads(self, py: Python<'_>) -> PyResult<Filter> {
+        py.detach(|| {
+            let plan = planning::best_for_threads(&self.promise).map_err(errors::config)?.ok_or_else(|| {
+                ConfigError::new_err(
+                    "only the layouts \"slices\" and \"blocks\" can keep this promise, and in these several threads may \
+                     be told that the same item is new: ask for more max_slack, more max_memory or no shape, or name the \
+                     layout to accept that",
+                )
+            })?;
+            self.allocate(&plan)
+        })
+    }
+
+    fn allocate(&self, plan: &Plan) -> PyResult<Filter> {
+        let blueprint = plan.blueprint(self.hash_function.unwrap_or_default());
+        Filter::from_blueprint(&blueprint).map_err(|_| errors::allocation(plan.memory_bytes))
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod keyword;
 mod keywords;
+mod planning;
 
 use std::time::Duration;
 

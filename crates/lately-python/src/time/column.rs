@@ -120,14 +120,8 @@ fn refused(kind: impl std::fmt::Display) -> PyErr {
 fn from_objects(now: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
     let mut all = Vec::new();
     for (position, time) in now.try_iter()?.enumerate() {
-        let millis = moment::millis(&time?).map_err(|error| {
-            let message = format!("item {position}: {}", error.value(now.py()));
-            if error.is_instance_of::<PyTypeError>(now.py()) {
-                PyTypeError::new_err(message)
-            } else {
-                PyValueError::new_err(message)
-            }
-        })?;
+        let millis = moment::millis(&time?)
+            .map_err(|error| errors::located(now.py(), format_args!("item {position}"), error))?;
         all.try_reserve(1).map_err(|_| NoMemory::for_items::<u64>(2 * position))?;
         all.push(millis);
     }

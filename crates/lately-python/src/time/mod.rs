@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 
-pub(crate) use clock::Clock;
+pub(crate) use clock::{Clock, Clocked};
 pub(crate) use column::Times;
 
 use crate::promise;

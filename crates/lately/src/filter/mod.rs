@@ -67,6 +67,8 @@ pub use unseen::{UnseenByStream, UnseenStream, UnseenStreamExt};
 pub struct Filter {
     dimensions: Dimensions,
     hash_function: HashFunction,
+    /// See [`set_label`](Self::set_label).
+    label: u64,
     ring: Ring,
     ageing: Ageing,
     memory: Memory,
@@ -77,7 +79,7 @@ pub struct Filter {
 /// Equal filters have the same state, bit for bit.
 impl PartialEq for Filter {
     fn eq(&self, other: &Self) -> bool {
-        let state = |filter: &Self| (filter.dimensions, filter.hash_function);
+        let state = |filter: &Self| (filter.dimensions, filter.hash_function, filter.label);
         state(self) == state(other)
             && self.ring == other.ring
             && self.ageing == other.ageing
@@ -106,7 +108,7 @@ impl Filter {
             bins.set_most_lines(dimensions.cells);
         }
         let ageing = Ageing::new(window, items_per_generation, &ring, &shape);
-        Ok(Self { dimensions, hash_function, ring, ageing, memory, kernel: AnyKernel::fastest() })
+        Ok(Self { dimensions, hash_function, label: 0, ring, ageing, memory, kernel: AnyKernel::fastest() })
     }
 
     /// The number of cells at present.
@@ -128,6 +130,18 @@ impl Filter {
     #[must_use]
     pub fn plan(&self) -> Plan {
         Plan::of(&self.dimensions)
+    }
+
+    /// Returns the number that [`set_label`](Self::set_label) was given; 0 if none.
+    #[must_use]
+    pub fn label(&self) -> u64 {
+        self.label
+    }
+
+    /// Keeps a number with the filter, also in its snapshots: for example a fingerprint of how a program makes the
+    /// items, to refuse a snapshot whose items were made in another way. It changes no answer.
+    pub fn set_label(&mut self, label: u64) {
+        self.label = label;
     }
 
     /// Returns the hash function of this filter.
@@ -156,6 +170,7 @@ impl Filter {
     /// If the memory cannot be allocated.
     pub fn try_clone(&self) -> Result<Self, ConfigError> {
         let mut copy = Self::with_cells(self.dimensions, self.cells(), self.hash_function)?;
+        copy.label = self.label;
         copy.ring = self.ring;
         copy.ageing = self.ageing.clone();
         copy.kernel = self.kernel;
@@ -205,12 +220,13 @@ impl Filter {
         self.dimensions.bytes_with(self.cells())
     }
 
-    /// Returns the most bytes that the filter may have on the heap after so many more inserts: exactly
-    /// [`memory_bytes`](Self::memory_bytes) if none of them can make it grow. Only an elastic window grows.
+    /// Returns the most bytes that the filter may have on the heap after so many more inserts, as far as their number
+    /// tells: [`memory_bytes`](Self::memory_bytes) if it has room for them. Only an elastic window grows.
     ///
     /// If an elastic filter grows and its memory cannot be allocated, the program aborts, as for a `Vec` that
-    /// grows. For programs that must not abort, this tells what to ask for before the inserts. A filter may also
-    /// grow when its clock starts a generation: see [`next_shift_ms`](Self::next_shift_ms).
+    /// grows. For programs that must not abort, this tells what to ask for before the inserts. Rarely, a filter grows
+    /// by up to a half although it has room: if too many items find both their lines full. It may also grow when its
+    /// clock starts a generation: see [`next_shift_ms`](Self::next_shift_ms).
     ///
     /// ```
     /// use lately::Filter;
@@ -227,7 +243,9 @@ impl Filter {
     #[must_use]
     pub fn most_memory_bytes_after(&self, inserts: u64) -> u64 {
         let cells = match &self.memory {
-            Memory::Elastic(bins) => bins.most_lines_after(inserts, self.ageing.inserts_before_full()),
+            Memory::Elastic(bins) if inserts > self.ageing.inserts_before_full() => {
+                bins.most_lines_after(inserts)
+            }
             _ => self.cells(),
         };
         self.dimensions.bytes_with(cells)

@@ -26,7 +26,7 @@ use crate::window::{Clock, Overload, Window};
 pub(crate) const MAGIC: [u8; 8] = *b"LATELY\r\n";
 /// The format version that this build writes and reads.
 pub const FORMAT_VERSION: u32 = 1;
-const HEADER_BYTES: usize = 144;
+const HEADER_BYTES: usize = 152;
 const CHECKSUM_BYTES: usize = 8;
 /// Words are written and read in pieces of this many.
 const PIECE_WORDS: usize = 8192;
@@ -114,7 +114,7 @@ impl Filter {
 
     /// Everything before the words.
     fn head(&self) -> Vec<u8> {
-        let mut out = head(&self.dimensions, self.hash_function, &self.ring, &self.ageing);
+        let mut out = head(&self.dimensions, (self.hash_function, self.label), &self.ring, &self.ageing);
         if let Memory::Elastic(bins) = &self.memory {
             let state = Elastic {
                 lines: bins.lines(),
@@ -239,7 +239,7 @@ impl Plan {
         let dimensions = Dimensions { window, shape, items_per_generation, cells, memory_bytes };
         let ring = Ring::of(&shape);
         let ageing = Ageing::new(window, items_per_generation, &ring, &shape);
-        let mut out = head(&dimensions, hash_function, &ring, &ageing);
+        let mut out = head(&dimensions, (hash_function, 0), &ring, &ageing);
         if shape.is_elastic() {
             let lines = dimensions.cells_at_first();
             let lines_at = core::iter::repeat_n(lines, ring.segments() as usize);
@@ -251,7 +251,12 @@ impl Plan {
 }
 
 /// The head of a filter that is not elastic.
-fn head(dimensions: &Dimensions, hash_function: HashFunction, ring: &Ring, ageing: &Ageing) -> Writer {
+fn head(
+    dimensions: &Dimensions,
+    (hash_function, label): (HashFunction, u64),
+    ring: &Ring,
+    ageing: &Ageing,
+) -> Writer {
     let mut out = Writer(Vec::with_capacity(head_bytes(&dimensions.shape) + CHECKSUM_BYTES));
     out.0.extend_from_slice(&MAGIC);
     out.u32(FORMAT_VERSION);
@@ -299,6 +304,7 @@ fn head(dimensions: &Dimensions, hash_function: HashFunction, ring: &Ring, agein
     out.u64(ageing.now_or_zero());
     out.u64(ageing.backward_steps);
     out.u64(ageing.overloaded_generations);
+    out.u64(label);
     debug_assert_eq!(out.0.len(), HEADER_BYTES);
     for start in &ageing.starts {
         out.u64(start.inserts);
@@ -370,7 +376,7 @@ struct Head {
     header: Header,
     starts: Vec<u8>,
     elastic: Option<Elastic>,
-    /// The lines at the start of each generation of an elastic filter.
+    /// The lines at the start of each generation of an elastic filter, or the least since.
     lines_at: Vec<u8>,
 }
 
@@ -430,9 +436,10 @@ impl Head {
 
     /// Builds the filter, still without words and ageing.
     fn build(&self) -> Result<Filter, SnapshotError> {
-        let Header { dimensions, hash_function, generation, .. } = self.header;
+        let Header { dimensions, hash_function, label, generation, .. } = self.header;
         let mut filter = Filter::with_cells(dimensions, self.cells(), hash_function)
             .map_err(|_| SnapshotError::Allocation { bytes: dimensions.memory_bytes })?;
+        filter.label = label;
         filter.ring = Ring::of_shape_at(&dimensions.shape, generation);
         Ok(filter)
     }
@@ -448,7 +455,7 @@ impl Head {
             let mut input = Reader(&self.lines_at);
             let mut lines_at = Vec::with_capacity(ring.segments() as usize);
             for _ in ring.ages() {
-                lines_at.push(Elastic::lines("lines_at", &mut input, self.header.dimensions.cells)?);
+                lines_at.push(Elastic::lines("lines_at", &mut input, elastic.lines)?);
             }
             bins.set_lines_at(lines_at.into_iter());
             bins.set_history(elastic.history);
@@ -462,6 +469,7 @@ impl Head {
 struct Header {
     dimensions: Dimensions,
     hash_function: HashFunction,
+    label: u64,
     clock: Clock,
     clock_is_set: bool,
     inserts: u64,
@@ -503,6 +511,7 @@ impl Header {
         Ok(Self {
             dimensions,
             hash_function,
+            label: input.u64(),
             clock,
             clock_is_set,
             inserts,

@@ -3,9 +3,9 @@
 use alloc::vec::Vec;
 
 use super::{AsOf, Filter};
-use crate::ageing::{AgeRange, Ageing};
+use crate::ageing::{AgeRange, Ageing, GenerationStart};
 use crate::layout::bins::elastic::History;
-use crate::layout::{Memory, Sample};
+use crate::layout::{Held, Memory, Sample};
 use crate::ring::{Age, Ring};
 use crate::window::Window;
 
@@ -132,7 +132,8 @@ impl AsOf<'_> {
     #[must_use]
     pub fn estimate_distinct_items(&self, bytes: u64) -> f64 {
         let (ring, ageing) = self.aged();
-        self.distinct_items(&ring, &ageing, self.sample(bytes))
+        let sample = self.sample(bytes);
+        self.distinct_items(&ring, &ageing, &self.held_by_age(sample), sample)
     }
 
     fn sample(&self, bytes: u64) -> Sample {
@@ -143,7 +144,7 @@ impl AsOf<'_> {
         let Filter { ring: ring_now, memory, .. } = self.filter;
         let (ring, ageing) = self.aged();
         let Counters { peak_memory_bytes, growths, shrinks, .. } = self.filter.counters();
-        let fill = |age| memory.contents().fill(ring_now, age, sample);
+        let held = self.held_by_age(sample);
         // A segment was written during its own generation and the k - 1 after it.
         let items_of = |age: Age| {
             let youngest = age.0.saturating_sub(ring.required_matches() - 1);
@@ -152,14 +153,14 @@ impl AsOf<'_> {
         Statistics {
             inserts: ageing.inserts,
             generation: ring.generation(),
-            fill_by_age: ring.ages().map(|age| self.age_now(age).map_or(0.0, fill)).collect(),
+            fill_by_age: held.iter().map(|held| held.fill).collect(),
             items_by_age: ring.ages().map(items_of).collect(),
             estimated_false_positive_rate: memory.contents().false_positive_rate(
                 ring_now,
                 &self.later,
                 sample,
             ),
-            estimated_distinct_items: self.distinct_items(&ring, &ageing, sample),
+            estimated_distinct_items: self.distinct_items(&ring, &ageing, &held, sample),
             estimated_spilled_items: memory.contents().spilled_items(ring_now, &self.later, sample),
             backward_steps: ageing.backward_steps,
             overloaded_generations: ageing.overloaded_generations,
@@ -171,24 +172,40 @@ impl AsOf<'_> {
         }
     }
 
+    /// What will be in the segments at the view's time, the newest first.
+    fn held_by_age(&self, sample: Sample) -> Vec<Held> {
+        let Filter { ring, memory, .. } = self.filter;
+        let held = memory.contents().by_age(ring, sample);
+        let at_age = |age| self.age_now(age).map_or_else(Held::default, |Age(now)| held[now as usize]);
+        ring.ages().map(at_age).collect()
+    }
+
     /// The segment of age a holds the generations a - k + 1 to a, so the segments of the ages l, l - k, l -
-    /// 2k, ... hold each of the generations 0 to l once. They reach a little further back than the window, so
-    /// the sum is scaled down to it.
-    fn distinct_items(&self, ring: &Ring, ageing: &Ageing, sample: Sample) -> f64 {
-        let Filter { dimensions, ring: ring_now, memory, .. } = self.filter;
+    /// 2k, ... hold each of the generations 0 to l once. The oldest of these segments reaches further back than the
+    /// window, so only a part of it counts.
+    fn distinct_items(&self, ring: &Ring, ageing: &Ageing, held: &[Held], sample: Sample) -> f64 {
+        let dimensions = self.filter.dimensions;
         let (k, Age(l)) = (ring.required_matches(), ring.oldest_in_window());
-        let ages = core::iter::successors(Some(l), |age| age.checked_sub(k)).map(Age);
-        let held = ages.filter_map(|age| self.age_now(age));
-        let held: f64 = held.map(|age| memory.contents().distinct_items(ring_now, age, sample)).sum();
+        let now = GenerationStart { inserts: ageing.inserts, millis: ageing.now_or_zero() };
         let start = ageing.start_of(ring, Age(l));
-        let inserted = (ageing.inserts - start.inserts) as f64;
-        let held = if inserted * sample.0 < FEW && sample.0 < 1.0 { inserted } else { held };
-        let (window, reach) = match dimensions.window {
-            Window::Count { .. } => (dimensions.guaranteed_items(), ageing.inserts - start.inserts),
+        let end = l.checked_sub(k).map_or(now, |age| ageing.start_of(ring, Age(age)));
+        let (window, since, length) = match dimensions.window {
+            Window::Count { .. } => {
+                (dimensions.guaranteed_items(), now.inserts - end.inserts, end.inserts - start.inserts)
+            }
             Window::Time { .. } | Window::Elastic { .. } => {
-                (dimensions.window.span_ms(), ageing.now_or_zero() - start.millis)
+                (dimensions.window.span_ms(), now.millis - end.millis, end.millis - start.millis)
             }
         };
-        if reach > window { held * window as f64 / reach as f64 } else { held }
+        let in_window = window.saturating_sub(since).min(length);
+        let part = if length == 0 { 1.0 } else { in_window as f64 / length as f64 };
+        let younger = core::iter::successors(l.checked_sub(k), |age| age.checked_sub(k));
+        let younger: f64 = younger.map(|age| held[age as usize].items).sum();
+        // Each of them was inserted since the start of the window; and the last insert is in it.
+        let inserted = (now.inserts - start.inserts) as f64;
+        if inserted * sample.0 < FEW && sample.0 < 1.0 {
+            return inserted;
+        }
+        (younger + held[l as usize].items * part).clamp(inserted.min(1.0), inserted)
     }
 }

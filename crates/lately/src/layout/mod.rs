@@ -17,6 +17,8 @@ pub(crate) mod shared;
 pub(crate) mod view;
 pub(crate) mod words;
 
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::ops::Range;
 
 use bins::Bins;
@@ -28,7 +30,6 @@ use segmented::{BlockGeometry, Blocks, SliceGeometry, Slices};
 use view::View;
 use words::aligned::AlignedWords;
 
-use crate::model::run_probability;
 use crate::ring::{Age, Ring};
 use crate::shape::{BinShape, RowShape, Segment, Shape};
 
@@ -103,7 +104,7 @@ pub(crate) trait Update: Query {
     fn shorten_window(&mut self, _ring: &Ring) {}
     /// Makes an elastic layout larger or smaller, so that it has room for its items. `early_left`: the number of
     /// generations that may begin before the clock starts them.
-    fn fit(&mut self, _early_left: u32) -> Fit {
+    fn fit(&mut self, _ring: &Ring, _early_left: u32) -> Fit {
         Fit { next: Some(u64::MAX), starts_generation: false }
     }
 }
@@ -167,6 +168,20 @@ pub(crate) trait SharedUpdate {
 /// What is in a layout, for ages, statistics and snapshots; none of it is performance-critical. `item` is an
 /// item's hash.
 pub(crate) trait Contents {
+    /// For a layout that may be in a box.
+    fn as_contents(&self) -> &dyn Contents
+    where
+        Self: Sized,
+    {
+        self
+    }
+    /// See [`as_contents`](Self::as_contents).
+    fn as_contents_mut(&mut self) -> &mut dyn Contents
+    where
+        Self: Sized,
+    {
+        self
+    }
     /// Returns the newest and the oldest age that the last insert of an item may have once the ring has moved on to
     /// `later`, or `None` if the item will not be reported then.
     fn newest_run(&self, item: u64, ring: &Ring, later: &Ring) -> Option<(Age, Age)>;
@@ -177,29 +192,30 @@ pub(crate) trait Contents {
     }
     /// Called after the ring and the words have been set to those of a snapshot, or of a new filter.
     fn ring_was_set(&mut self, _ring: &Ring) {}
-    /// Share of set bits in the segment of this age.
-    fn fill(&self, ring: &Ring, age: Age, sample: Sample) -> f64;
-    /// Probability, with the present bits, that a never-inserted item matches the segment of this age.
-    fn match_probability(&self, ring: &Ring, age: Age, sample: Sample) -> f64;
-    /// Estimated number of distinct items written into the segment of this age.
-    fn distinct_items(&self, ring: &Ring, age: Age, sample: Sample) -> f64;
+    /// What is in the segments, the newest first.
+    fn by_age(&self, ring: &Ring, sample: Sample) -> Vec<Held>;
     /// Estimated number of distinct items that will be in a spare once the ring has moved on to `later`.
     fn spilled_items(&self, _ring: &Ring, _later: &Ring, _sample: Sample) -> f64 {
         0.0
     }
     /// Probability, with the present bits, that a never-inserted item is reported once the ring has moved on to
     /// `later`.
-    fn false_positive_rate(&self, ring: &Ring, later: &Ring, sample: Sample) -> f64 {
-        let match_probability = |age| self.match_probability(ring, age, sample);
-        let probabilities = ring.ages().map(|age| ring.age_before(age, later).map_or(0.0, match_probability));
-        run_probability(ring.required_matches(), probabilities)
-    }
+    fn false_positive_rate(&self, ring: &Ring, later: &Ring, sample: Sample) -> f64;
     /// All state that a snapshot must contain.
     fn words(&self) -> &[u64];
     fn words_mut(&mut self) -> &mut [u64];
     /// Returns true if this layout can have written the words; those of a snapshot may be invalid. Checks the
     /// cells that have words in this range.
     fn words_are_valid(&self, range: Range<usize>) -> bool;
+}
+
+/// What is in a segment.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Held {
+    /// Share of set bits; in bins, of places with an item of this age.
+    pub(crate) fill: f64,
+    /// Estimated number of distinct items.
+    pub(crate) items: f64,
 }
 
 /// The share of each segment that estimates read; they read its first cells. Hashes select cells evenly, so
@@ -236,7 +252,8 @@ pub(crate) enum Memory {
     Bins8(Bins<8, true>),
     Bins16(Bins<16, false>),
     LongBins(Bins<16, true>),
-    Elastic(ElasticBins),
+    /// Boxed: it would make filters of every layout a kilobyte larger.
+    Elastic(Box<ElasticBins>),
 }
 
 /// Evaluates the same expression for the actual layout, compiled for each.
@@ -311,16 +328,17 @@ impl Memory {
                 }
             }
             Segment::ElasticBins { fingerprint_bits } => {
-                Self::Elastic(ElasticBins::new(BinShape::elastic(fingerprint_bits)?, cells, words, ring))
+                let bins = ElasticBins::new(BinShape::elastic(fingerprint_bits)?, cells, words, ring);
+                Self::Elastic(Box::new(bins))
             }
         })
     }
 
     pub(crate) fn contents(&self) -> &dyn Contents {
-        whichever!(Self: self, layout => layout)
+        whichever!(Self: self, layout => layout.as_contents())
     }
 
     pub(crate) fn contents_mut(&mut self) -> &mut dyn Contents {
-        whichever!(Self: self, layout => layout)
+        whichever!(Self: self, layout => layout.as_contents_mut())
     }
 }

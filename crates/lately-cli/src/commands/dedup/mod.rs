@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use lately::{Filter, Promise};
+use lately::{Clock as FilterClock, Filter, Promise};
 
 use super::files::Files;
 use super::flags::{PromiseFlags, RecordFlags, TimeFlags, units};
@@ -100,6 +100,9 @@ struct StateFlags {
     /// Continue from FILE if it exists; save to it at the end, on SIGINT, SIGTERM and SIGHUP, and at checkpoints
     #[arg(long, short, value_name = "FILE")]
     state: Option<PathBuf>,
+    /// Accept a state whose keys were made with other flags
+    #[arg(long, requires = "state")]
+    other_keys: bool,
     /// If another process uses the state, wait for its end
     #[arg(long, requires = "state")]
     wait: bool,
@@ -119,7 +122,8 @@ impl Dedup {
         self.check_files(&inputs, &output)?;
         let promise = Promise::from(&self.promise);
         let mut state = self.open_state()?;
-        let filter = load_or_build(promise, state.as_ref())?;
+        let mut filter = load_or_build(promise, state.as_ref())?;
+        self.check_label_and_clock(&mut filter)?;
         let overloaded_before = filter.counters().overloaded_generations;
         let rules = self.time.rules();
         let clock = match (rules, promise.span) {
@@ -195,6 +199,27 @@ impl Dedup {
             }
         }
         files.write_output(output.main().file())
+    }
+
+    /// Fails if the keys or the times of a stored filter were made in another way. A filter that another program made
+    /// does not tell.
+    fn check_label_and_clock(&self, filter: &mut Filter) -> Result<(), Failure> {
+        let label = self.records.label();
+        let (stored, clock) = (filter.label(), self.clock());
+        if let Some(path) = &self.state.state {
+            if stored != 0 && stored != label && !self.state.other_keys {
+                return Err(stored::other_keys(path));
+            }
+            stored::check_clock(filter.clock(), clock, path)?;
+        }
+        filter.set_label(label);
+        filter.set_clock(clock);
+        Ok(())
+    }
+
+    /// Returns whose times the window gets.
+    fn clock(&self) -> FilterClock {
+        if self.time.rules().is_some() { FilterClock::Events } else { FilterClock::System }
     }
 
     /// Repeats end when the filter has forgotten the key: a window and one generation after the last one.

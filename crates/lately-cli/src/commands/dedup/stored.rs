@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lately::{Plan, Promise, Window};
+use lately::{Clock, Plan, Promise, Window};
 
 use crate::commands::human::human_bytes;
 use crate::dates::exactly;
@@ -36,6 +36,30 @@ pub(super) fn check(promise: &Promise, stored: &Plan, path: &Path) -> Result<(),
             path.display()
         ))),
     }
+}
+
+/// The keys of a stored filter were made with other flags.
+pub(super) fn other_keys(path: &Path) -> Failure {
+    Failure::other(format!(
+        "{}: the state was saved with keys that were made in another way, so repeats would pass; give the same --field, \
+         --column, --json, --key-regex, --delimiter, --csv and --ignore-case as then, or name another --state file; if the \
+         keys are the same bytes nevertheless, use --other-keys",
+        path.display()
+    ))
+}
+
+/// Fails if the times of a stored filter come from elsewhere.
+pub(super) fn check_clock(stored: Clock, asked: Clock, path: &Path) -> Result<(), Failure> {
+    let (was, remedy) = match (stored, asked) {
+        (Clock::Events, Clock::System) => ("times of records (--time-field)", "give --time-field as then"),
+        (Clock::System, Clock::Events) => ("times of arrival", "leave out --time-field"),
+        _ => return Ok(()),
+    };
+    Err(Failure::other(format!(
+        "{}: the window of the state is made of {was}, and other times would empty or freeze it; {remedy}, or name another \
+         --state file to start with an empty filter",
+        path.display()
+    )))
 }
 
 fn window(promise: &Promise, stored: &Window) -> Option<Difference> {

@@ -1,6 +1,7 @@
 //! The flags that several commands share.
 
 mod config_error;
+mod key_syntax;
 mod promise;
 mod records;
 mod time;

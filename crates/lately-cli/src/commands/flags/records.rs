@@ -2,38 +2,53 @@
 
 use clap::Args;
 use lately::HashFunction;
+use regex::bytes::Regex;
 
+use super::key_syntax::{
+    List, column_name, column_names, delimiter, field_number, field_numbers, json_paths,
+};
 use super::units;
 use crate::csv;
 use crate::failure::Failure;
-use crate::keys::{Columns, Delimiter, Fields, Format, JsonPaths, Keys, OnMissing, Times};
+use crate::keys::{Columns, Delimiter, Fields, Format, Groups, JsonPath, JsonPaths, Keys, OnMissing, Times};
 use crate::reading::{Limit, OnOversize, RecordFinder, Splitter};
 use crate::writing::LineFormat;
 
 /// How records are delimited, and how their keys are found.
+// Each flag without a value is a `bool`.
+#[allow(clippy::struct_excessive_bools)]
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Records and keys")]
 pub(crate) struct RecordFlags {
     /// Records end with NUL, not with a newline
     #[arg(short = '0', long)]
     null: bool,
-    /// Use these fields of the record (from 1) as the key
-    #[arg(long, short, value_name = "NUMBERS", allow_negative_numbers = true, value_delimiter = ',', value_parser = field_number)]
-    field: Vec<usize>,
-    /// The character between fields, or \t for a tab [default: any number of blanks; with --csv a comma]
-    #[arg(long, short, value_name = "CHAR", value_parser = delimiter)]
-    delimiter: Option<u8>,
+    /// Use these fields of the record (from 1) as the key: 2,5 or 2-5; with --csv, these columns
+    #[arg(long, short, value_name = "NUMBERS", allow_hyphen_values = true, value_parser = field_numbers)]
+    field: Vec<List<usize>>,
+    /// What separates fields: characters, or \t, or \x01 [default: any number of blanks; with --csv a comma]
+    #[arg(long, short, value_name = "TEXT", value_parser = delimiter)]
+    delimiter: Option<List<u8>>,
     /// Records are CSV: quoted fields may contain delimiters and newlines, and the first record of a file
     /// names the columns
-    #[arg(long, conflicts_with_all = ["field", "json", "null"])]
+    #[arg(long, conflicts_with_all = ["json", "null"])]
     csv: bool,
+    /// The first record of a CSV file does not name the columns; use --field
+    #[arg(long, requires = "csv", conflicts_with = "column")]
+    no_header: bool,
     /// Use these CSV columns as the key
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = column_name, requires = "csv")]
-    column: Vec<String>,
-    /// Records are JSON: use the values at these dotted paths (user.id) as the key; repeat the flag, or use
-    /// commas
-    #[arg(long, short, value_name = "PATHS", value_delimiter = ',', value_parser = json_path, conflicts_with = "field")]
-    json: Vec<String>,
+    #[arg(long, value_name = "NAMES", value_parser = column_names, requires = "csv", conflicts_with = "field")]
+    column: Vec<List<String>>,
+    /// Records are JSON: use the values at these paths as the key: user.id,items[0]."x.y"; the path . is the whole
+    /// record in any spelling
+    #[arg(long, short, value_name = "PATHS", value_parser = json_paths, conflicts_with = "field")]
+    json: Vec<List<JsonPath>>,
+    /// Use the groups of this regular expression as the key, or the whole match if it has none
+    #[arg(long, value_name = "REGEX", conflicts_with_all = ["field", "csv", "json"])]
+    key_regex: Option<Regex>,
+    /// Compare keys without regard to upper and lower case
+    #[arg(long)]
+    ignore_case: bool,
     /// What to do with a record without a key (or, with --time-field, without a time)
     #[arg(long, value_name = "WHAT", default_value = "pass")]
     pub(crate) missing: OnMissing,
@@ -46,19 +61,52 @@ pub(crate) struct RecordFlags {
 }
 
 impl RecordFlags {
-    /// Returns the byte after a tag, which is also the delimiter of the records' own columns.
-    pub(crate) fn tag_delimiter(&self) -> u8 {
-        match self.delimiter {
-            Some(byte) => byte,
-            None if self.csv => b',',
-            None => b'\t',
+    /// Returns what follows a tag: the delimiter of the records' own columns.
+    pub(crate) fn tag_delimiter(&self) -> &[u8] {
+        match &self.delimiter {
+            Some(List(delimiter)) => delimiter,
+            None if self.csv => b",",
+            None => b"\t",
         }
+    }
+
+    /// Returns a number for how keys are made, which is the same for the same flags. It is never 0.
+    pub(crate) fn label(&self) -> u64 {
+        HashFunction::default().hash(self.keys_as_flags().as_bytes()).max(1)
+    }
+
+    /// Returns the flags that decide on keys, in one spelling. States keep a fingerprint of it, so it must not change.
+    fn keys_as_flags(&self) -> String {
+        let mut flags: Vec<String> = Vec::new();
+        if self.csv {
+            flags.push("--csv".into());
+        }
+        if !self.field.is_empty() {
+            flags.push(format!("--field {:?}", List::joined(&self.field)));
+        }
+        for name in List::joined(&self.column) {
+            flags.push(format!("--column {name}"));
+        }
+        for path in List::joined(&self.json) {
+            flags.push(format!("--json {path}"));
+        }
+        if let Some(regex) = &self.key_regex {
+            flags.push(format!("--key-regex {regex}"));
+        }
+        let separates = self.csv || !self.field.is_empty();
+        if separates && (self.csv || self.delimiter.is_some()) {
+            flags.push(format!("--delimiter {:?}", self.tag_delimiter()));
+        }
+        if self.ignore_case {
+            flags.push("--ignore-case".into());
+        }
+        flags.join("\n")
     }
 
     /// Returns how lines about records are written among them.
     pub(crate) fn line_format(&self) -> LineFormat {
         if self.csv {
-            LineFormat::Csv(self.tag_delimiter())
+            LineFormat::Csv(self.tag_delimiter()[0])
         } else if self.json.is_empty() {
             LineFormat::Text(if self.null { 0 } else { b'\n' })
         } else {
@@ -80,41 +128,68 @@ impl RecordFlags {
 
     fn splitter(&self) -> Splitter {
         match (self.csv, self.null) {
-            (true, _) => Splitter::Csv(csv::RecordEnds::new(self.tag_delimiter())),
+            (true, _) => Splitter::Csv(csv::RecordEnds::new(self.tag_delimiter()[0])),
             (_, true) => Splitter::Terminated(0),
             _ => Splitter::Terminated(b'\n'),
         }
     }
 
-    /// Builds the key finder. The time is found like a key: by field number, column name or path.
+    /// Builds the key finder. The time is found like a key: by field number, column name, path or group.
     fn keys(&self, time: Option<(&[String], Times)>, terminator: u8) -> Result<Keys, Failure> {
         let time_names = time.as_ref().map_or(&[][..], |(names, _)| names);
-        let check = if self.csv { column_name } else { json_path };
-        if self.csv || !self.json.is_empty() {
-            let checked: Result<Vec<String>, _> = time_names.iter().map(|name| check(name)).collect();
-            checked.map_err(|problem| Failure::Usage(format!("--time-field: {problem}")))?;
-        }
-        let with_time = |names: &[String]| names.iter().chain(time_names).cloned().collect();
-        let (format, key_slots) = if self.csv {
-            (Format::Csv(Columns::new(self.tag_delimiter(), with_time(&self.column))), self.column.len())
-        } else if !self.json.is_empty() {
-            let paths: Vec<String> = with_time(&self.json);
-            (Format::Json(JsonPaths::new(paths.iter().map(String::as_str))), self.json.len())
-        } else if !self.field.is_empty() || time.is_some() {
-            let time_numbers = time_names.iter().map(|name| field_number(name));
-            let time_numbers: Vec<usize> = time_numbers.collect::<Result<_, _>>().map_err(|problem| {
-                Failure::Usage(format!(
-                    "--time-field: {problem} (to name a column or a path, add --csv or --json)"
-                ))
-            })?;
-            let numbers = self.field.iter().copied().chain(time_numbers);
-            let delimiter = self.delimiter.map_or(Delimiter::Blanks, Delimiter::Byte);
-            (Format::Fields(Fields::new(delimiter, numbers)), self.field.len())
-        } else {
-            return Ok(Keys::whole_records(terminator));
-        };
+        let (format, key_slots) = self.format(time_names)?;
         let time = time.map(|(names, times)| (names.len(), times));
-        Ok(Keys::new(Some(format), key_slots, time, terminator))
+        Ok(Keys::new(format, key_slots, time, terminator, self.ignore_case))
+    }
+
+    /// Returns how values are found, and how many of them are the key's.
+    fn format(&self, time_names: &[String]) -> Result<(Option<Format>, usize), Failure> {
+        let of_time = |problem: String| Failure::Usage(format!("--time-field: {problem}"));
+        let numbers = || -> Result<Vec<usize>, String> {
+            let of_time: Result<Vec<usize>, String> =
+                time_names.iter().map(|name| field_number(name)).collect();
+            Ok([List::joined(&self.field), of_time?].concat())
+        };
+        if self.csv {
+            let &[delimiter] = self.tag_delimiter() else {
+                return Err(Failure::Usage(
+                    "--delimiter: with --csv, it is exactly one ASCII character; leave out --csv if no field is quoted".into(),
+                ));
+            };
+            if self.no_header || !self.field.is_empty() {
+                let numbers = numbers().map_err(of_time)?;
+                let columns = Columns::numbered(delimiter, numbers, !self.no_header);
+                return Ok((Some(Format::Csv(columns)), List::joined(&self.field).len()));
+            }
+            let of_time: Result<Vec<String>, _> =
+                time_names.iter().map(|name| column_name(name).map_err(of_time)).collect();
+            let names = List::joined(&self.column);
+            let key_slots = names.len();
+            return Ok((Some(Format::Csv(Columns::named(delimiter, [names, of_time?].concat()))), key_slots));
+        }
+        if !self.json.is_empty() {
+            let mut paths = List::joined(&self.json);
+            let key_slots = paths.len();
+            for name in time_names {
+                paths.extend(JsonPath::list(name).map_err(of_time)?);
+            }
+            return Ok((Some(Format::Json(JsonPaths::new(&paths))), key_slots));
+        }
+        if let Some(regex) = &self.key_regex {
+            let (groups, key_slots) = Groups::new(regex, time_names).map_err(of_time)?;
+            return Ok((Some(Format::Groups(groups)), key_slots));
+        }
+        if self.field.is_empty() && time_names.is_empty() {
+            return Ok((None, 0));
+        }
+        let numbers = numbers().map_err(|problem| {
+            of_time(format!("{problem} (to name a column or a path, add --csv or --json)"))
+        })?;
+        let delimiter = match &self.delimiter {
+            None => Delimiter::Blanks,
+            Some(List(delimiter)) => Delimiter::text(delimiter),
+        };
+        Ok((Some(Format::Fields(Fields::new(delimiter, numbers))), List::joined(&self.field).len()))
     }
 }
 
@@ -126,39 +201,40 @@ fn max_record(text: &str) -> Result<u64, String> {
     Ok(bytes)
 }
 
-fn field_number(text: &str) -> Result<usize, String> {
-    let number = text.parse().ok().filter(|number| *number > 0);
-    number.ok_or_else(|| format!("`{text}` is not a field number; the first is 1"))
-}
+#[cfg(test)]
+mod tests {
+    use clap::{Args as _, FromArgMatches as _};
 
-fn column_name(text: &str) -> Result<String, String> {
-    if text.is_empty() {
-        Err("a column needs a name; write for example user,ts".into())
-    } else {
-        Ok(text.into())
-    }
-}
+    use super::*;
 
-fn json_path(text: &str) -> Result<String, String> {
-    if let Some(rest) = text.strip_prefix(['$', '.', '/']) {
-        let names: Vec<&str> = rest.split(['.', '/']).filter(|name| !name.is_empty()).collect();
-        let path = if names.is_empty() { "user.id".into() } else { names.join(".") };
-        return Err(format!("a path begins with a name; write {path}"));
+    fn flags(line: &str) -> RecordFlags {
+        let command = RecordFlags::augment_args(clap::Command::new("test").no_binary_name(true));
+        RecordFlags::from_arg_matches(
+            &command.get_matches_from(line.split(' ').filter(|word| !word.is_empty())),
+        )
+        .unwrap()
     }
-    if text.split('.').any(str::is_empty) {
-        return Err("a path is names separated by dots; write for example user.id".into());
-    }
-    Ok(text.into())
-}
 
-fn delimiter(text: &str) -> Result<u8, String> {
-    match text.as_bytes() {
-        b"\\t" => Ok(b'\t'),
-        [b'\n' | b'\r' | b'"' | 0] => {
-            Err("a newline, a carriage return, a quote or NUL cannot be a delimiter; use another character"
-                .into())
+    #[test]
+    fn the_same_keys_have_the_same_label_in_every_version() {
+        for (line, spelled) in [
+            ("", ""),
+            ("-0 --missing drop", ""),
+            ("-f 2-4,1", "--field [2, 3, 4, 1]"),
+            ("-f 2 -d \\t", "--field [2]\n--delimiter [9]"),
+            ("--csv --column a,b", "--csv\n--column a\n--column b\n--delimiter [44]"),
+            ("--csv -f 1 --no-header -d ;", "--csv\n--field [1]\n--delimiter [59]"),
+            (
+                "--json a.b[0],\"x.y\",. --ignore-case",
+                "--json \"a\".\"b\"[0]\n--json \"x.y\"\n--json .\n--ignore-case",
+            ),
+            ("--key-regex a(b)", "--key-regex a(b)"),
+        ] {
+            assert_eq!(flags(line).keys_as_flags(), spelled, "{line}");
         }
-        [byte] => Ok(*byte),
-        _ => Err("write exactly one ASCII character, or \\t for a tab".into()),
+        assert_eq!(flags("--json id").label(), flags("-j \"id\"").label());
+        assert_eq!(flags("--csv").label(), flags("--csv -d ,").label());
+        assert_ne!(flags("-f 1").label(), flags("").label());
+        assert_eq!(flags("").label(), 0x2d06_8005_38d3_94c2);
     }
 }

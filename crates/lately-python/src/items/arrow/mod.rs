@@ -19,13 +19,16 @@ use crate::arrow::Exported;
 use kind::Kind;
 pub(super) use kind::Producer;
 
+/// The chunks of a column or table, and the positions of its nulls in order.
+type Found = (Vec<Box<dyn Column>>, Vec<usize>);
+
 /// Returns the chunks of the column or table, and the positions of its nulls in order.
 pub(super) fn columns(
     py: Python<'_>,
     exported: Exported,
     producer: Producer,
     nulls: Nulls,
-) -> PyResult<(Vec<Box<dyn Column>>, Vec<usize>)> {
+) -> PyResult<Found> {
     let kind = match Kind::of(py, exported.schema(), producer) {
         // An empty batch is no mistake, of any type. A table without columns is.
         Err(_) if exported.chunks.is_empty() && !exported.schema().is_table_without_columns() => {

@@ -77,6 +77,8 @@ use progress::{Ages, Progress};
 pub struct SharedFilter {
     dimensions: Dimensions,
     pub(super) hash_function: HashFunction,
+    /// That of the filter it was made of.
+    label: u64,
     memory: SharedMemory,
     progress: Progress,
     /// Provides k and l; its position is not used, `progress` has the current one.
@@ -102,11 +104,11 @@ impl TryFrom<Filter> for SharedFilter {
         if let Window::Elastic { .. } = filter.window() {
             return Err(ConfigError::SharedElastic);
         }
-        let Filter { dimensions, hash_function, ring, ageing, memory, kernel } = filter;
+        let Filter { dimensions, hash_function, label, ring, ageing, memory, kernel } = filter;
         let refused = ConfigError::Allocation { bytes: dimensions.memory_bytes };
         let memory = SharedMemory::copy_of(&memory, &ring).ok_or(refused)?;
         let progress = Progress::new(ring, ageing);
-        Ok(Self { dimensions, hash_function, memory, progress, ring, kernel })
+        Ok(Self { dimensions, hash_function, label, memory, progress, ring, kernel })
     }
 }
 
@@ -265,6 +267,7 @@ impl SharedFilter {
     /// If the memory for the copy cannot be allocated.
     pub fn try_to_filter(&self) -> Result<Filter, ConfigError> {
         let mut copy = Filter::with_dimensions(self.dimensions, self.hash_function)?;
+        copy.label = self.label;
         copy.kernel = self.kernel;
         let mut before = self.progress.view(&self.ring).ring.generation();
         self.copy_words(&mut copy);

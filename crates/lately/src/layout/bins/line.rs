@@ -337,12 +337,17 @@ impl<const LANE: u32, const RESTS: bool> LineFormat<LANE, RESTS> {
         queue.behind + kernel.nth_one(self.marks(queue), younger) - younger
     }
 
-    /// The number of fingerprints of this age.
-    pub(super) fn count_of_age<K: BinKernel>(&self, kernel: K, queue: Queue, age: u32) -> u32 {
-        let Some(ends) = age.checked_sub(queue.behind) else { return 0 };
-        let end_after = |ends: u32| kernel.nth_one(!self.marks(queue), ends);
-        let younger_end = ends.checked_sub(1).map_or(0, |ends| end_after(ends) + 1);
-        end_after(ends) - younger_end
+    /// The ages of the fingerprints of the window, the newest first, and how many have each.
+    pub(super) fn counts(&self, queue: Queue) -> impl Iterator<Item = (u32, u32)> {
+        let (mut age, mut marks) = (queue.behind, self.marks(queue));
+        core::iter::from_fn(move || {
+            (marks != 0).then(|| {
+                let count = marks.trailing_ones();
+                marks = marks >> count >> 1;
+                age += 1;
+                (age - 1, count)
+            })
+        })
     }
 
     /// Writes a fingerprint into a line that is not full. `spills` are the line's spill marks from now on.

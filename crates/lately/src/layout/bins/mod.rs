@@ -43,6 +43,8 @@ mod spare;
 #[cfg(target_arch = "x86_64")]
 mod sse2;
 
+use alloc::vec;
+use alloc::vec::Vec;
 use core::hint::select_unpredictable;
 use core::ops::Range;
 
@@ -50,7 +52,7 @@ use libm::{log1p, pow};
 
 use super::instructions::Portable;
 use super::words::aligned::AlignedWords;
-use super::{Contents, Located, Query, Sample, Update, Use, due_for_visit, pieces_with};
+use super::{Contents, Held, Located, Query, Sample, Update, Use, due_for_visit, pieces_with};
 use crate::hash::{reduce, remix};
 use crate::ring::{Age, Ring};
 use crate::shape::BinShape;
@@ -134,14 +136,6 @@ impl<const LANE: u32, const RESTS: bool> Bins<LANE, RESTS> {
     fn mean_over_lines(&self, sample: Sample, of_line: impl Fn(&Line) -> f64) -> f64 {
         let lines = sample.of(self.lines as u64) as usize;
         self.query().lines[..lines].iter().map(of_line).sum::<f64>() / lines as f64
-    }
-
-    /// The mean number of fingerprints of this age in a line.
-    fn mean_of_age(&self, age: Age, sample: Sample) -> f64 {
-        self.mean_over_lines(sample, |line| {
-            let queue = self.table.format.queue(Portable, line[HEADER], &self.table.now);
-            f64::from(self.table.format.count_of_age(Portable, queue, age.0))
-        })
     }
 
     /// Probability that a fingerprint equals that of a stranger.
@@ -607,13 +601,23 @@ impl<const LANE: u32, const RESTS: bool> Contents for Bins<LANE, RESTS> {
         self.table.now = Generation::new(ring);
     }
 
-    /// The share of places that hold a fingerprint of this age.
-    fn fill(&self, _ring: &Ring, age: Age, sample: Sample) -> f64 {
-        self.mean_of_age(age, sample) / f64::from(self.table.format.shape().entries)
-    }
-
-    fn match_probability(&self, _ring: &Ring, age: Age, sample: Sample) -> f64 {
-        2.0 * self.mean_of_age(age, sample) * self.chance_match()
+    /// Counts the fingerprints. Those in the spare are estimated from its cells.
+    fn by_age(&self, ring: &Ring, sample: Sample) -> Vec<Held> {
+        let Table { format, now } = &self.table;
+        let (query, taken) = (self.query(), sample.of(self.lines as u64) as usize);
+        let spare = query.spare();
+        let mut counts = vec![0_u64; ring.segments() as usize];
+        for line in &query.lines[..taken] {
+            let queue = format.queue(Portable, line[HEADER], now);
+            format.counts(queue).for_each(|(age, count)| counts[age as usize] += u64::from(count));
+        }
+        let spilled = spare.shares(sample.of(spare.cells()), now);
+        let held = |(count, share): (u64, f64)| {
+            let mean = count as f64 / taken as f64;
+            let fill = mean / f64::from(format.shape().entries);
+            Held { fill, items: mean * self.lines as f64 + Self::spilled_of(&spare, share) }
+        };
+        counts.into_iter().zip(spilled).map(held).collect()
     }
 
     fn false_positive_rate(&self, _ring: &Ring, later: &Ring, sample: Sample) -> f64 {
@@ -629,14 +633,6 @@ impl<const LANE: u32, const RESTS: bool> Contents for Bins<LANE, RESTS> {
         let fill = spare.share(sample.of(spare.cells()), &now, |_| true);
         let by_spare = marked * pow(fill, f64::from(spare.probes()));
         (2.0 * live * self.chance_match() + by_spare).min(1.0)
-    }
-
-    /// Counts the fingerprints. Those in the spare are estimated from its cells.
-    fn distinct_items(&self, _ring: &Ring, age: Age, sample: Sample) -> f64 {
-        let query = self.query();
-        let spare = query.spare();
-        let share = spare.share(sample.of(spare.cells()), &self.table.now, |of_cell| of_cell == age.0);
-        self.mean_of_age(age, sample) * self.lines as f64 + Self::spilled_of(&spare, share)
     }
 
     fn spilled_items(&self, _ring: &Ring, later: &Ring, sample: Sample) -> f64 {

@@ -4,6 +4,9 @@
 //! written, modulo 255, plus one; 0 if never. An item is in the window if all its cells are. So its rate
 //! depends on the number of spilled items in the window, not on when they came.
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use super::line::Generation;
 use crate::hash::{reduce, remix};
 use crate::layout::due_for_visit;
@@ -87,6 +90,12 @@ impl<W: SpareWords> Spare<W> {
         accepted as f64 / cells as f64
     }
 
+    /// The share of the first `cells` cells that have each age.
+    pub(super) fn shares(&self, cells: u64, now: &Generation) -> Vec<f64> {
+        let cells = cells.clamp(1, self.cells);
+        shares((0..cells as usize).map(|cell| self.age(cell as u64, now)), self.generations)
+    }
+
     /// Returns true if a filter can have written this word.
     pub(super) fn is_valid(&self, word: usize, now: &Generation) -> bool {
         let cell = |number: u64| self.words.word(word) >> (8 * number) & 0xff;
@@ -139,6 +148,13 @@ impl<W: SpareWordsMut> Spare<W> {
         let is_older = |word| age_in(word, cell, now).is_none_or(|age| age > oldest);
         self.words.update(index, |word| if is_older(word) { word & !mask } else { word });
     }
+}
+
+/// The share of cells that have each age up to the oldest.
+pub(super) fn shares(cells: impl ExactSizeIterator<Item = Option<u32>>, oldest: u32) -> Vec<f64> {
+    let (mut shares, each) = (vec![0.0; oldest as usize + 1], 1.0 / cells.len() as f64);
+    cells.flatten().for_each(|age| shares[age as usize] += each);
+    shares
 }
 
 /// How many generations ago a cell in this word was written, if ever.

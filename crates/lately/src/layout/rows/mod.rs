@@ -32,6 +32,8 @@ mod portable;
 #[cfg(feature = "std")]
 mod shared;
 
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::ops::Range;
 
 use libm::log1p;
@@ -39,7 +41,7 @@ use libm::log1p;
 use super::runs::newest_run;
 use super::words::aligned::AlignedWords;
 use super::words::bits;
-use super::{Contents, Located, Query, Sample, Update, Use, due_for_visit, pieces_with};
+use super::{Contents, Held, Located, Query, Sample, Update, Use, due_for_visit, pieces_with};
 use crate::hash::reduce;
 use crate::model::run_probability;
 use crate::ring::{Age, Ring};
@@ -56,7 +58,8 @@ const SHIFTS_PER_ROUND: u64 = 1 << 14;
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Rows<const WORDS: usize> {
     shape: RowShape,
-    current: CurrentGeneration<WORDS>,
+    /// In a box: in a small filter of any layout, room for it would be most of the memory.
+    current: Box<CurrentGeneration<WORDS>>,
     words: AlignedWords,
 }
 
@@ -67,7 +70,7 @@ impl<const WORDS: usize> Rows<WORDS> {
             "{} words are not a whole number of rows",
             words.len()
         );
-        Self { shape, current: CurrentGeneration::new(shape, ring), words }
+        Self { shape, current: Box::new(CurrentGeneration::new(shape, ring)), words }
     }
 
     #[inline]
@@ -232,15 +235,18 @@ impl<const WORDS: usize> Contents for Rows<WORDS> {
     }
 
     fn ring_was_set(&mut self, ring: &Ring) {
-        self.current = CurrentGeneration::new(self.shape, ring);
+        *self.current = CurrentGeneration::new(self.shape, ring);
     }
 
-    fn fill(&self, ring: &Ring, age: Age, sample: Sample) -> f64 {
-        self.mean_over_rows(sample, |row| self.part_fills(row, ring, age).sum()) / f64::from(self.shape.parts)
-    }
-
-    fn match_probability(&self, ring: &Ring, age: Age, sample: Sample) -> f64 {
-        self.mean_over_rows(sample, |row| self.part_fills(row, ring, age).product())
+    /// Loads of rows are Poisson, so the expected share of unset bits is e^(-load / part bits).
+    fn by_age(&self, ring: &Ring, sample: Sample) -> Vec<Held> {
+        let (rows, parts) = (self.rows().len() as f64, f64::from(self.shape.parts));
+        let most = 1.0 - 1.0 / (rows * f64::from(PART_BITS));
+        let held = |age| {
+            let fill = self.mean_over_rows(sample, |row| self.part_fills(row, ring, age).sum()) / parts;
+            Held { fill, items: -log1p(-fill.min(most)) * f64::from(PART_BITS) * rows }
+        };
+        ring.ages().map(held).collect()
     }
 
     /// A row's segments share its load. So the rate for a never-inserted item is the mean over rows, not a
@@ -251,13 +257,6 @@ impl<const WORDS: usize> Contents for Rows<WORDS> {
             let matches = ring.ages().map(|age| ring.age_before(age, later).map_or(0.0, match_probability));
             run_probability(ring.required_matches(), matches)
         })
-    }
-
-    /// Loads of rows are Poisson, so the expected share of unset bits is e^(-load / part bits).
-    fn distinct_items(&self, ring: &Ring, age: Age, sample: Sample) -> f64 {
-        let most = 1.0 - 1.0 / (self.rows().len() as f64 * f64::from(PART_BITS));
-        let load = -log1p(-self.fill(ring, age, sample).min(most)) * f64::from(PART_BITS);
-        load * self.rows().len() as f64
     }
 
     fn words(&self) -> &[u64] {

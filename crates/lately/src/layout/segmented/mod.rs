@@ -9,13 +9,15 @@ mod blocks;
 mod shared;
 mod slices;
 
+use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::instructions::InstructionSet;
 use super::runs::{Matches, is_reported, newest_run};
 use super::words::aligned::AlignedWords;
 use super::words::bits::{Words, WordsMut};
-use super::{Contents, Located, Query, Sample, Update, Use, pieces_with};
+use super::{Contents, Held, Located, Query, Sample, Update, Use, pieces_with};
+use crate::model::run_probability;
 use crate::ring::{Age, Ring, RingPosition};
 
 pub(super) use blocks::BlockGeometry;
@@ -146,16 +148,18 @@ impl<G: Geometry> Contents for Segmented<G> {
         newest_run(ring, later, |age| self.matches_at(item, ring, age))
     }
 
-    fn fill(&self, ring: &Ring, age: Age, sample: Sample) -> f64 {
-        self.geometry.fill(self.segment_words(ring, age), sample)
+    fn by_age(&self, ring: &Ring, sample: Sample) -> Vec<Held> {
+        let held = |age| {
+            let fill = self.geometry.fill(self.segment_words(ring, age), sample);
+            Held { fill, items: self.geometry.distinct_items(fill) }
+        };
+        ring.ages().map(held).collect()
     }
 
-    fn match_probability(&self, ring: &Ring, age: Age, sample: Sample) -> f64 {
-        self.geometry.match_probability(self.segment_words(ring, age), sample)
-    }
-
-    fn distinct_items(&self, ring: &Ring, age: Age, sample: Sample) -> f64 {
-        self.geometry.distinct_items(self.fill(ring, age, sample))
+    fn false_positive_rate(&self, ring: &Ring, later: &Ring, sample: Sample) -> f64 {
+        let matches = |age| self.geometry.match_probability(self.segment_words(ring, age), sample);
+        let matches = ring.ages().map(|age| ring.age_before(age, later).map_or(0.0, matches));
+        run_probability(ring.required_matches(), matches)
     }
 
     fn words(&self) -> &[u64] {

@@ -1,5 +1,7 @@
 //! What is in an elastic table, for ages, statistics and snapshots.
 
+use alloc::vec;
+use alloc::vec::Vec;
 use core::ops::Range;
 
 use libm::{exp2, log1p, pow};
@@ -8,9 +10,9 @@ use super::split::Split;
 use super::{
     BLOCK, BLOCK_ROWS, ElasticBins, Format, HEADER, LINE_WORDS, Line, Moment, Table, hashes_of, place_of,
 };
-use crate::layout::bins::spare::{CELLS_PER_WORD, cell_may_have};
+use crate::layout::bins::spare::{CELLS_PER_WORD, cell_may_have, shares};
 use crate::layout::instructions::Portable;
-use crate::layout::{Contents, Sample};
+use crate::layout::{Contents, Held, Sample};
 use crate::ring::{Age, Ring};
 
 impl Contents for ElasticBins {
@@ -37,16 +39,22 @@ impl Contents for ElasticBins {
         self.moment = self.moment_at(ring, ring);
     }
 
-    /// The share of places that hold a fingerprint of this age.
-    fn fill(&self, _ring: &Ring, age: Age, sample: Sample) -> f64 {
-        self.count_all(age, sample) / (self.lines() as f64 * f64::from(self.moment.format.shape().entries))
-    }
-
-    fn match_probability(&self, _ring: &Ring, age: Age, sample: Sample) -> f64 {
-        self.sum_over_sides(sample, |number, side, line| {
-            let (now, then) = (self.sides.splits[side], self.moment.split_of_age(side, age.0));
-            self.count_of_age(line, age) * chance(&self.moment, now, then, number)
-        })
+    /// Counts the fingerprints. Those in the spare are estimated from its cells.
+    fn by_age(&self, ring: &Ring, sample: Sample) -> Vec<Held> {
+        let (table, Moment { format, .. }) = (self.table(), &self.moment);
+        let mut items = vec![0.0; ring.segments() as usize];
+        for (side, split) in self.sides.splits.iter().enumerate() {
+            let each = split.places() as f64 / sample.of(split.places()) as f64;
+            for (_, line) in self.sampled_lines(side, sample) {
+                let counts = format.counts(self.moment.queue(Portable, line));
+                counts.for_each(|(age, count)| items[age as usize] += f64::from(count) * each);
+            }
+        }
+        let cells = 0..sample.of(self.lines()) as usize;
+        let spilled = shares(cells.map(|cell| table.cell_age(cell as u64)), ring.segments());
+        let places = self.lines() as f64 * f64::from(format.shape().entries);
+        let held = |(count, share)| Held { fill: count / places, items: count + self.spilled_of(share) };
+        items.into_iter().zip(spilled).map(held).collect()
     }
 
     /// Fingerprints tell less if their pair was divided since; see the module's documentation.
@@ -66,12 +74,6 @@ impl Contents for ElasticBins {
         let probes = moment.format.shape().spare_probes();
         let by_spare = marked * pow(share_of_cells(&table, sample, |_| true), f64::from(probes));
         (by_lines + by_spare).min(1.0)
-    }
-
-    /// Counts the fingerprints. Those in the spare are estimated from its cells.
-    fn distinct_items(&self, _ring: &Ring, age: Age, sample: Sample) -> f64 {
-        let share = share_of_cells(&self.table(), sample, |of_cell| of_cell == age.0);
-        self.count_all(age, sample) + self.spilled_of(share)
     }
 
     fn spilled_items(&self, ring: &Ring, later: &Ring, sample: Sample) -> f64 {
@@ -104,33 +106,28 @@ impl Contents for ElasticBins {
 }
 
 impl ElasticBins {
-    fn count_of_age(&self, line: &Line, age: Age) -> f64 {
-        let queue = self.moment.queue(Portable, line);
-        f64::from(self.moment.format.count_of_age(Portable, queue, age.0))
-    }
-
     /// The distinct items in the spare whose cells are so large a share of all cells.
     fn spilled_of(&self, share: f64) -> f64 {
         let (cells, probes) = (self.lines() as f64, f64::from(self.moment.format.shape().spare_probes()));
         -log1p(-share.min(1.0 - 1.0 / cells)) * cells / probes
     }
 
-    /// The number of fingerprints of this age.
-    fn count_all(&self, age: Age, sample: Sample) -> f64 {
-        self.sum_over_sides(sample, |_, side, line| {
-            self.count_of_age(line, age) * self.sides.splits[side].places() as f64
+    /// A sample of a side's lines that is spread over them, and their numbers.
+    fn sampled_lines(&self, side: usize, sample: Sample) -> impl ExactSizeIterator<Item = (u64, &Line)> {
+        let (lines, table) = (self.sides.splits[side].places(), self.table());
+        let taken = sample.of(lines);
+        (0..taken as usize).map(move |i| {
+            let number = (i as u128 * u128::from(lines) / u128::from(taken)) as u64;
+            (number, &table.lines[place_of(number, side)])
         })
     }
 
-    /// The sum of the means over the lines of each side, from a sample that is spread over them.
+    /// The sum of the means over the lines of each side, from a sample.
     fn sum_over_sides(&self, sample: Sample, of_line: impl Fn(u64, usize, &Line) -> f64) -> f64 {
-        let table = self.table();
         let mean = |side: usize| {
-            let lines = self.sides.splits[side].places();
-            let taken = sample.of(lines);
-            let number = |i: u64| (u128::from(i) * u128::from(lines) / u128::from(taken)) as u64;
-            let of_line = |number: u64| of_line(number, side, &table.lines[place_of(number, side)]);
-            (0..taken).map(number).map(of_line).sum::<f64>() / taken as f64
+            let lines = self.sampled_lines(side, sample);
+            let taken = lines.len() as f64;
+            lines.map(|(number, line)| of_line(number, side, line)).sum::<f64>() / taken
         };
         mean(0) + mean(1)
     }
@@ -146,7 +143,7 @@ fn selected(split: Split, line: u64) -> f64 {
 fn chance(moment: &Moment, now: Split, then: Split, line: u64) -> f64 {
     let bits = f64::from(moment.format.fingerprint_bits());
     // The bits of the fingerprint that the number of the line tells.
-    let known = if then.bits() <= now.bits() { now.base(line).saturating_sub(then.base(line)) } else { 0 };
+    let known = now.base(line) - then.base(line);
     selected(now, line) * exp2(f64::from(known) - bits)
 }
 
