@@ -46,7 +46,12 @@ export function figures(list) {
 
 /** A place where a file can be dropped or chosen. */
 export function dropZone(text, accept) {
-  const input = make("input", { type: "file", id: `file-${++named}`, onchange: () => input.files[0] && take(input.files) });
+  const input = make("input", { type: "file", id: `file-${++named}`, onchange: () => {
+    const files = [...input.files];
+    // Otherwise the same file could not be chosen again after a change.
+    input.value = "";
+    if (files.length > 0) take(files);
+  } });
   const zone = make("div", { class: "drop" }, make("label", { for: input.id }, text), " ", input);
   const take = (files) => (files.length === 1 ? accept(files[0]) : accept(new Error(`${files.length} files were dropped: drop one`)));
   zone.addEventListener("dragover", (event) => {
@@ -57,7 +62,7 @@ export function dropZone(text, accept) {
   zone.addEventListener("drop", (event) => {
     event.preventDefault();
     zone.classList.remove("over");
-    if (event.dataTransfer.files.length > 0) take(event.dataTransfer.files);
+    if (event.dataTransfer.files.length > 0) take([...event.dataTransfer.files]);
   });
   return zone;
 }

@@ -23,7 +23,6 @@ function promiseOf(plan, seen) {
     ["layout", `${plan.layout}, k=${plan.requiredMatches} l=${plan.windowGenerations}`],
     ["memory", humanBytes(seen.memoryBytes) + (plan.isElastic ? `, follows the traffic up to ${humanBytes(plan.memoryBytes)}` : "")],
     ["hash", seen.hash === "siphash13" ? "siphash13, with a secret key: keep the file secret too" : seen.hash],
-    ["times", seen.clock === "unset" ? "none yet" : seen.clock === "system" ? "of the system's clock" : "of the events"],
   ];
 }
 
@@ -32,7 +31,7 @@ function describe(name, seen) {
   const statistics = seen.statistics();
   const rows = promiseOf(plan, seen);
   if (plan.spanMs !== null) {
-    rows.push(["latest time", statistics.latestMs === null ? "none" : dateOf(statistics.latestMs)], ["earlier times given", plain(statistics.backwardSteps)], ["overloaded generations", plain(statistics.overloadedGenerations)]);
+    rows.push(["times", seen.clock === "unset" ? "none yet" : seen.clock === "system" ? "of the system's clock" : "of the events"], ["latest time", statistics.latestMs === null ? "none" : dateOf(statistics.latestMs)], ["earlier times given", plain(statistics.backwardSteps)], ["overloaded generations", plain(statistics.overloadedGenerations)]);
   }
   const ages = statistics.fillByAge.slice(0, MOST_AGES).map((fill, age) =>
     make("tr", {}, make("th", { scope: "row" }, String(age)),

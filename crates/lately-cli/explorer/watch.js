@@ -13,6 +13,8 @@ const SPAN_MS = 10_000;
 const PACE_MS = 200;
 /** New items that are asked for after each insert, to measure the rate. */
 const STRANGERS = 40;
+/** The rate is that of the latest measurements, so it follows what happens. */
+const MOST_MEASURED = 50;
 const [LABEL, ROW, GAP] = [118, 30, 8];
 
 export function open(main, given) {
@@ -32,7 +34,7 @@ export function open(main, given) {
   function restart() {
     scene?.free();
     scene = new Scene(SHAPE, ITEMS, settings.kind === "time" ? SPAN_MS : undefined);
-    state = { items: [], now: 0, asked: 0, mistaken: 0, lit: [], answer: undefined, moved: 0, view: undefined, previous: undefined };
+    state = { items: [], now: 0, measured: [], questions: 0, lit: [], answer: undefined, moved: 0, view: undefined, previous: undefined };
     if (settings.kind === "time") scene.advance(0);
     said.textContent = "An item sets one bit in each of the three newest segments.";
     look();
@@ -61,12 +63,11 @@ export function open(main, given) {
     said.textContent = `Item ${number} sets bits ${where}.${shifted ? " The generation was full: the oldest segment was emptied and became the newest." : ""}`;
   }
   function measure() {
-    state.asked += STRANGERS;
-    state.mistaken += scene.measure(STRANGERS);
+    state.measured = [...state.measured, scene.measure(STRANGERS)].slice(-MOST_MEASURED);
   }
 
   function ask(item) {
-    const answer = scene.query(item ? `item ${item.number}` : `never inserted ${state.asked}`);
+    const answer = scene.query(item ? `item ${item.number}` : `never inserted ${state.questions++}`);
     Object.assign(state, { answer, lit: [] });
     const ago = item && state.items.length - item.number;
     const who = item ? `Item ${item.number}, ${ago} inserts ago` : "An item that was never inserted";
@@ -88,7 +89,9 @@ export function open(main, given) {
   }
 
   function show() {
-    const { view, asked, mistaken } = state;
+    const { view, measured } = state;
+    const asked = measured.length * STRANGERS;
+    const mistaken = measured.reduce((sum, one) => sum + one, 0);
     const list = [
       ["inserts", plain(view.inserts)],
       ["shifts", plain(view.generation)],
@@ -108,7 +111,7 @@ export function open(main, given) {
     const { view, lit, answer } = state;
     const [k, l] = [view.requiredMatches, view.windowGenerations];
     const width = Math.max(300, canvas.clientWidth);
-    const label = width < 560 ? 70 : LABEL;
+    const label = width < 560 ? 80 : LABEL;
     const height = view.segments.length * ROW + 2 * GAP;
     const scale = devicePixelRatio || 1;
     if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {

@@ -55,7 +55,7 @@ fn answer(mut stream: TcpStream, port: u16) -> io::Result<()> {
     let (status, kind, content) = match found {
         Ok(Some(page)) => ("200 OK", page.kind, page.content),
         Ok(None) => ("404 Not Found", plain, &b"there is no such file here; the page is at /\n"[..]),
-        Err(Refusal::Method) => ("405 Method Not Allowed", plain, &b"only GET is possible here\n"[..]),
+        Err(Refusal::Method) => ("405 Method Not Allowed", plain, &[][..]),
         Err(Refusal::Host) => (
             "421 Misdirected Request",
             plain,
