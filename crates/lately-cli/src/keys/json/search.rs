@@ -34,7 +34,9 @@ impl<'a, 'v> Search<'a, 'v> {
     }
 
     /// Reads the value after `from`. Returns the place of the structural byte after it, or the end.
-    #[inline]
+    // Most values are strings and numbers: only the others cost a call.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     fn value(&mut self, from: usize, node: Option<&Node>, level: u32) -> Result<usize, NotJson> {
         let start = self.next();
         let (end, after) = match self.text.get(start) {
@@ -42,15 +44,9 @@ impl<'a, 'v> Search<'a, 'v> {
                 self.expect_blank(from..start)?;
                 self.string_end(start)?
             }
-            Some(b'{' | b'[') if level >= MOST_LEVELS => return Err(NotJson),
-            Some(b'{') => {
+            Some(b'{' | b'[') => {
                 self.expect_blank(from..start)?;
-                let end = self.object(start + 1, node, level + 1)?;
-                (end, self.after(end)?)
-            }
-            Some(b'[') => {
-                self.expect_blank(from..start)?;
-                let end = self.array(start + 1, node, level + 1)?;
+                let end = self.container(start, node, level + 1)?;
                 (end, self.after(end)?)
             }
             Some(b':') => return Err(NotJson),
@@ -60,16 +56,29 @@ impl<'a, 'v> Search<'a, 'v> {
                 if !is_scalar(&self.text[scalar.clone()]) {
                     return Err(NotJson);
                 }
-                if let Some(node) = node {
+                if let Some(node) = node.filter(|node| !node.slots.is_empty()) {
                     self.take(node, scalar)?;
                 }
                 return Ok(start);
             }
         };
-        if let Some(node) = node {
+        if let Some(node) = node.filter(|node| !node.slots.is_empty()) {
             self.take(node, start..end)?;
         }
         Ok(after)
+    }
+
+    /// Reads an object or an array. Returns the place after it.
+    #[inline(never)]
+    fn container(&mut self, start: usize, node: Option<&Node>, level: u32) -> Result<usize, NotJson> {
+        if level > MOST_LEVELS {
+            return Err(NotJson);
+        }
+        if self.text[start] == b'{' {
+            self.object(start + 1, node, level)
+        } else {
+            self.array(start + 1, node, level)
+        }
     }
 
     /// Returns the end of a string, and the place of the structural byte after it.
@@ -167,9 +176,6 @@ impl<'a, 'v> Search<'a, 'v> {
     /// Stores a value that is wanted: a string without its quotes and escapes, anything else as written. `null` is
     /// not a value.
     fn take(&mut self, node: &Node, place: Range<usize>) -> Result<(), NotJson> {
-        if node.slots.is_empty() {
-            return Ok(());
-        }
         let bytes = &self.text[place.clone()];
         if self.structure.is_not_ascii() {
             str::from_utf8(bytes).map_err(|_| NotJson)?;
