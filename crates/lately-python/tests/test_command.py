@@ -22,7 +22,7 @@ def run(command: str, *arguments: str, lines: list[str] = LINES) -> list[str]:
 def without_label(path: Path) -> bytes:
     """Returns a state without the fingerprint of the command's flags, and without the checksum."""
     state = path.read_bytes()
-    return state[:96] + state[104:-8]
+    return state[:144] + state[152:-8]
 
 
 def test_python_loads_state_files_of_the_command(command: str, tmp_path: Path) -> None:

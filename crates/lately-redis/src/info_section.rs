@@ -18,6 +18,8 @@ impl InfoSection for Totals {
         fields.add(c"misses", misses);
         // What was seen lately, whether it was added or only looked up.
         fields.add(c"hits", repeats + lookups - misses);
+        fields.add(c"growths", TOTALS.growths.get());
+        fields.add(c"shrinks", TOTALS.shrinks.get());
         fields.add(c"overloaded_generations", TOTALS.overloaded_generations.get());
         fields.add(c"backward_steps", TOTALS.backward_steps.get());
     }

@@ -13,6 +13,8 @@ pub(crate) static TOTALS: Totals = Totals {
     new_items: Total::zero(),
     repeats: Total::zero(),
     inserts: Total::zero(),
+    growths: Total::zero(),
+    shrinks: Total::zero(),
     overloaded_generations: Total::zero(),
     backward_steps: Total::zero(),
 };
@@ -23,6 +25,8 @@ pub(crate) struct Totals {
     pub(crate) new_items: Total,
     pub(crate) repeats: Total,
     pub(crate) inserts: Total,
+    pub(crate) growths: Total,
+    pub(crate) shrinks: Total,
     pub(crate) overloaded_generations: Total,
     pub(crate) backward_steps: Total,
 }
@@ -77,5 +81,7 @@ fn add(of_key: &Cell<u64>, of_all: &Total, more: usize) {
 pub(crate) fn count_change(before: &Counters, after: &Counters) {
     TOTALS.inserts.add(after.inserts - before.inserts);
     TOTALS.overloaded_generations.add(after.overloaded_generations - before.overloaded_generations);
+    TOTALS.growths.add(after.growths - before.growths);
+    TOTALS.shrinks.add(after.shrinks - before.shrinks);
     TOTALS.backward_steps.add(after.backward_steps - before.backward_steps);
 }

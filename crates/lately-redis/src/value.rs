@@ -26,13 +26,18 @@ pub(crate) struct Value {
     /// Exact after every change of the filter.
     allocated_bytes: usize,
     pub(crate) traffic: Traffic,
+    /// The inserts before the traffic was counted.
+    uncounted_inserts: u64,
 }
 
 impl Value {
     /// Builds a filter, and measures the memory that it takes.
     pub(crate) fn new<E>(build: impl FnOnce() -> Result<Filter, E>) -> Result<Box<Self>, E> {
         let (built, bytes) = allocator::measured(|| {
-            build().map(|filter| Box::new(Self { filter, allocated_bytes: 0, traffic: Traffic::default() }))
+            build().map(|filter| {
+                let uncounted_inserts = filter.counters().inserts;
+                Box::new(Self { filter, allocated_bytes: 0, traffic: Traffic::default(), uncounted_inserts })
+            })
         });
         built.map(|mut value| {
             let bytes = usize::try_from(bytes).unwrap_or(0);
@@ -84,6 +89,11 @@ impl Value {
     /// Returns the bytes as the server counts them, including the allocator's rounding.
     pub(crate) fn allocated_bytes(&self) -> usize {
         self.allocated_bytes
+    }
+
+    /// Returns the inserts before this server counted which items were new.
+    pub(crate) fn uncounted_inserts(&self) -> u64 {
+        self.uncounted_inserts
     }
 
     /// Returns the filter as of now, for commands that read. They must not perform the shifts that are due:

@@ -112,18 +112,41 @@ def test_card_estimates_the_items_of_the_window(client):
         assert abs(card - inserted) <= 0.04 * inserted
 
 
+@pytest.mark.parametrize("window", ((10_000,), (3_000_000,), (10_000, "SPAN", 600_000), (0, "SPAN", 600_000)), ids=str)
+def test_card_counts_an_item_once_however_often_it_is_added(client, window):
+    client.execute_command("APBF.RESERVE", "one", 0.001, *window)
+    for _ in range(10):
+        client.execute_command("APBF.MADD", "one", *["item"] * 100)
+        assert client.execute_command("APBF.CARD", "one") == 1
+    client.execute_command("APBF.RESERVE", "many", 0.001, *window)
+    for _ in range(100):
+        client.execute_command("APBF.MADD", "many", *items(0, 1_000))
+        # Some of them are mistaken for others.
+        assert 950 <= client.execute_command("APBF.CARD", "many") <= 1_050
+    assert info(client, "many")["estimated_items"] == client.execute_command("APBF.CARD", "many")
+
+
+@pytest.mark.parametrize("layout", ("ROWS", "BLOCKS", "SLICES"))
+def test_card_is_refused_where_repeats_count_again(client, layout):
+    client.execute_command("APBF.RESERVE", "f", 0.001, 1_000, "LAYOUT", layout)
+    client.execute_command("APBF.MADD", "f", *["item"] * 1_000)
+    with pytest.raises(redis.ResponseError, match=f"in LAYOUT {layout} .* use LAYOUT BINS"):
+        client.execute_command("APBF.CARD", "f")
+    assert info(client, "f")["estimated_items"] is None
+
+
 def test_info_has_all_fields_and_each_alone(client):
     client.execute_command("APBF.INSERT", "f", "WINDOW", 1000, "SPAN", 60_000, "ITEMS", *items(0, 100))
     fields = info(client, "f")
     assert list(fields) == [
         "window", "span_ms", "overload", "layout", "shape", "items_per_generation", "guaranteed_window", "most_memory_bytes",
-        "bits_per_item", "error_rate", "slack", "memory_bytes", "allocated_bytes", "inserts", "new_items", "repeats", "lookups",
-        "misses", "generation", "latest_ms", "backward_steps", "overloaded_generations", "fills", "estimated_error_rate",
-        "estimated_items"]
+        "bits_per_item", "error_rate", "slack", "memory_bytes", "peak_memory_bytes", "growths", "shrinks", "allocated_bytes", "inserts", "new_items", "repeats", "lookups",
+        "misses", "generation", "latest_ms", "backward_steps", "overloaded_generations", "estimated_items", "fills",
+        "estimated_error_rate", "estimated_spilled_items"]
     for name, value in fields.items():
         alone = client.execute_command("APBF.INFO", "f", name.upper())
         assert alone == value or isinstance(value, (list, float)), name
-    with pytest.raises(redis.ResponseError, match="'much' is not a field: fields are window, .*, estimated_items"):
+    with pytest.raises(redis.ResponseError, match="'much' is not a field: fields are window, .*, estimated_items, fills, .*"):
         client.execute_command("APBF.INFO", "f", "much")
     assert 90 <= fields["estimated_items"] <= 110
     assert 0 < max(map(float, fields["fills"])) < 1

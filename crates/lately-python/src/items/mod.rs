@@ -12,7 +12,8 @@
 //! | `column.rs` | the trait of many items in memory |
 //! | `collected.rs` | items that had to be read one by one: their hashes, or their bytes |
 //! | `sequence.rs` | iterables of Python objects |
-//! | `buffer.rs`, `strided.rs`, `code_points.rs` | numpy and other buffers; elements of a fixed width |
+//! | `buffer.rs`, `strided.rs` | numpy and other buffers; elements of a fixed width |
+//! | `code_points.rs`, `numpy_strings.rs` | texts of numpy: `U`, and `StringDType` |
 //! | `arrow/` | columns and tables of Arrow |
 //! | `keys.rs` | several columns, whose values together are one key |
 
@@ -24,6 +25,7 @@ mod column;
 mod item;
 mod keys;
 mod nulls;
+mod numpy_strings;
 mod reader;
 mod sequence;
 mod strided;

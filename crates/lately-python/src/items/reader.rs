@@ -9,7 +9,7 @@ use super::arrow::{self, Producer};
 use super::buffer::{self, Found};
 use super::column::{Column, column_refused};
 use super::nulls::Nulls;
-use super::{Items, Source, sequence};
+use super::{Items, Source, numpy_strings, sequence};
 use crate::arrow::Exported;
 
 /// What is needed of items that have to be read one by one.
@@ -52,8 +52,9 @@ impl Reader {
                 items.get_type().fully_qualified_name()?
             )));
         }
-        match buffer::read(items)? {
+        match buffer::read(items, self.wanted)? {
             Some(Found::Column(column)) => return Ok(columns(vec![column], Vec::new())),
+            Some(Found::Collected(collected)) => return Ok(collected.into_items(true)),
             Some(Found::Empty) => return Ok(columns(Vec::new(), Vec::new())),
             Some(Found::Objects) => return self.objects(items, true),
             None => {}
@@ -85,9 +86,11 @@ impl Reader {
             if !array.is(items) {
                 return self.read(&array);
             }
-            // `asarray` returned the same array, which `buffer::read` could not read: it exports no memory
-            // (numpy's StringDType). The answers are still an array.
-            return self.objects(items, true);
+            // `asarray` returned the same array, which `buffer::read` could not read: it exports no memory.
+            return match numpy_strings::read(items, self)? {
+                Some(collected) => Ok(collected.into_items(true)),
+                None => self.objects(items, true),
+            };
         }
         if is_table {
             // Most tables iterate over the names of their columns, which are not items.

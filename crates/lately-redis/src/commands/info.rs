@@ -2,7 +2,7 @@
 
 use lately::Statistics;
 
-use super::card::SAMPLE_BYTES;
+use super::card;
 use super::fields::{self, CONSTANTS, Constants, Field};
 use super::keys::no_such_key;
 use crate::arguments::shown;
@@ -32,11 +32,14 @@ impl Command for Info {
     }
 }
 
-/// Predictions of the model, and counts. None of them reads the filter's memory.
+/// Predictions of the model, and counts. None of them reads the filter's memory, except the last.
 const COUNTS: &[Field<Value>] = &[
     ("error_rate", |value| Reply::Real(value.filter().worst_false_positive_rate())),
     ("slack", |value| Reply::Real(value.filter().peak_slack())),
     ("memory_bytes", |value| Reply::count(value.filter().memory_bytes())),
+    ("peak_memory_bytes", |value| Reply::count(value.filter().counters().peak_memory_bytes)),
+    ("growths", |value| Reply::count(value.filter().counters().growths)),
+    ("shrinks", |value| Reply::count(value.filter().counters().shrinks)),
     ("allocated_bytes", |value| Reply::count(value.allocated_bytes() as u64)),
     ("inserts", |value| Reply::count(value.filter().counters().inserts)),
     ("new_items", |value| Reply::count(value.traffic.new_items.get())),
@@ -47,14 +50,18 @@ const COUNTS: &[Field<Value>] = &[
     ("latest_ms", |value| value.filter().latest_ms().map_or(Reply::Null, Reply::count)),
     ("backward_steps", |value| Reply::count(value.filter().counters().backward_steps)),
     ("overloaded_generations", |value| Reply::count(value.filter().counters().overloaded_generations)),
+    ("estimated_items", |value| card::estimate(value).map_or(Reply::Null, Reply::count)),
 ];
 
 /// Estimates from a sample.
 const ESTIMATES: &[Field<Statistics>] = &[
     ("fills", |it| Reply::Array(it.fill_by_age.iter().copied().map(Reply::Real).collect())),
     ("estimated_error_rate", |it| Reply::Real(it.estimated_false_positive_rate)),
-    ("estimated_items", |it| Reply::count(it.estimated_distinct_items.round() as u64)),
+    ("estimated_spilled_items", |it| Reply::count(it.estimated_spilled_items.round() as u64)),
 ];
+
+/// Small, so that a reply with all estimates takes less than 0.1 ms.
+const SAMPLE_BYTES: u64 = 32 << 10;
 
 fn estimates(value: &Value) -> Statistics {
     value.as_of_now().estimate(SAMPLE_BYTES)

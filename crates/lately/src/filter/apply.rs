@@ -39,7 +39,7 @@ impl<S: Update> OwnedFilter<'_, S> {
         self.ageing.look_now();
         // Under `Overload::KeepRate`, the window may have to lose several generations.
         while self.ageing.is_full() {
-            let fit = self.layout.fit(self.ageing.early_left(self.ring));
+            let fit = self.layout.fit(self.ring, self.ageing.early_left(self.ring));
             if fit.starts_generation {
                 self.start_generation(self.ageing.now_or_zero());
             }

@@ -26,7 +26,7 @@ use crate::window::{Clock, Overload, Window};
 pub(crate) const MAGIC: [u8; 8] = *b"LATELY\r\n";
 /// The format version that this build writes and reads.
 pub const FORMAT_VERSION: u32 = 1;
-const HEADER_BYTES: usize = 144;
+const HEADER_BYTES: usize = 152;
 const CHECKSUM_BYTES: usize = 8;
 /// Words are written and read in pieces of this many.
 const PIECE_WORDS: usize = 8192;
@@ -293,7 +293,7 @@ fn head(
     out.u64(dimensions.window.items());
     out.u64(dimensions.window.span_ms());
     let (hash, key) = match hash_function {
-        HashFunction::Xxh3 { seed } => (1, u128::from(label) << 64 | u128::from(seed)),
+        HashFunction::Xxh3 { seed } => (1, u128::from(seed)),
         HashFunction::SipHash13 { key } => (2, u128::from_le_bytes(key)),
     };
     out.u32(hash);
@@ -304,6 +304,7 @@ fn head(
     out.u64(ageing.now_or_zero());
     out.u64(ageing.backward_steps);
     out.u64(ageing.overloaded_generations);
+    out.u64(label);
     debug_assert_eq!(out.0.len(), HEADER_BYTES);
     for start in &ageing.starts {
         out.u64(start.inserts);
@@ -375,7 +376,7 @@ struct Head {
     header: Header,
     starts: Vec<u8>,
     elastic: Option<Elastic>,
-    /// The lines at the start of each generation of an elastic filter.
+    /// The lines at the start of each generation of an elastic filter, or the least since.
     lines_at: Vec<u8>,
 }
 
@@ -454,7 +455,7 @@ impl Head {
             let mut input = Reader(&self.lines_at);
             let mut lines_at = Vec::with_capacity(ring.segments() as usize);
             for _ in ring.ages() {
-                lines_at.push(Elastic::lines("lines_at", &mut input, self.header.dimensions.cells)?);
+                lines_at.push(Elastic::lines("lines_at", &mut input, elastic.lines)?);
             }
             bins.set_lines_at(lines_at.into_iter());
             bins.set_history(elastic.history);
@@ -490,9 +491,11 @@ impl Header {
         let hash = input.u32();
         let clock_is_set = field_u32("clock", input.u32(), |set| set <= 1)? == 1;
         let key = input.u128();
-        let (hash_function, label) = match hash {
-            1 => (HashFunction::Xxh3 { seed: key as u64 }, (key >> 64) as u64),
-            2 => (HashFunction::SipHash13 { key: key.to_le_bytes() }, 0),
+        let hash_function = match hash {
+            1 => HashFunction::Xxh3 {
+                seed: field("seed", (key >> 64) as u64, |high| high == 0).map(|_| key as u64)?,
+            },
+            2 => HashFunction::SipHash13 { key: key.to_le_bytes() },
             _ => return Err(SnapshotError::Field { field: "hash", value: hash.into() }),
         };
         let inserts = field("inserts", input.u64(), |count| count <= MAX_COUNT)?;
@@ -508,7 +511,7 @@ impl Header {
         Ok(Self {
             dimensions,
             hash_function,
-            label,
+            label: input.u64(),
             clock,
             clock_is_set,
             inserts,

@@ -104,7 +104,7 @@ pub(crate) trait Update: Query {
     fn shorten_window(&mut self, _ring: &Ring) {}
     /// Makes an elastic layout larger or smaller, so that it has room for its items. `early_left`: the number of
     /// generations that may begin before the clock starts them.
-    fn fit(&mut self, _early_left: u32) -> Fit {
+    fn fit(&mut self, _ring: &Ring, _early_left: u32) -> Fit {
         Fit { next: Some(u64::MAX), starts_generation: false }
     }
 }

@@ -32,6 +32,7 @@ mod portable;
 #[cfg(feature = "std")]
 mod shared;
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::Range;
 
@@ -57,7 +58,8 @@ const SHIFTS_PER_ROUND: u64 = 1 << 14;
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Rows<const WORDS: usize> {
     shape: RowShape,
-    current: CurrentGeneration<WORDS>,
+    /// In a box: in a small filter of any layout, room for it would be most of the memory.
+    current: Box<CurrentGeneration<WORDS>>,
     words: AlignedWords,
 }
 
@@ -68,7 +70,7 @@ impl<const WORDS: usize> Rows<WORDS> {
             "{} words are not a whole number of rows",
             words.len()
         );
-        Self { shape, current: CurrentGeneration::new(shape, ring), words }
+        Self { shape, current: Box::new(CurrentGeneration::new(shape, ring)), words }
     }
 
     #[inline]
@@ -233,7 +235,7 @@ impl<const WORDS: usize> Contents for Rows<WORDS> {
     }
 
     fn ring_was_set(&mut self, ring: &Ring) {
-        self.current = CurrentGeneration::new(self.shape, ring);
+        *self.current = CurrentGeneration::new(self.shape, ring);
     }
 
     /// Loads of rows are Poisson, so the expected share of unset bits is e^(-load / part bits).

@@ -143,7 +143,7 @@ fn selected(split: Split, line: u64) -> f64 {
 fn chance(moment: &Moment, now: Split, then: Split, line: u64) -> f64 {
     let bits = f64::from(moment.format.fingerprint_bits());
     // The bits of the fingerprint that the number of the line tells.
-    let known = if then.bits() <= now.bits() { now.base(line).saturating_sub(then.base(line)) } else { 0 };
+    let known = now.base(line) - then.base(line);
     selected(now, line) * exp2(f64::from(known) - bits)
 }
 

@@ -14,7 +14,9 @@
 //! lowest bits of its older fingerprints are known from the number of the line, so these fingerprints tell less. What
 //! that costs is in `model::elastic`. Therefore a generation begins early once the number of lines has doubled in it.
 //!
-//! If the table has shrunk and grows again, a fingerprint may lack the bit that is needed. Then both lines get it.
+//! When two lines are joined, the bit that decided between them is no longer known from the number of the line. A
+//! fingerprint that begins above this bit takes it in at its lower end, and gives up its highest bit. Then it is as if
+//! there had never been more lines, and that is what the generations remember.
 //!
 //! # Memory
 //!
@@ -65,14 +67,14 @@ pub(crate) fn most_lines(words: u64) -> u64 {
     words / BLOCK_WORDS * BLOCK
 }
 
-/// Generations with the same number of lines at their start, up to this age.
+/// Generations with the same number of lines at their start, or the least since, up to this age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Epoch {
     sides: Sides,
     oldest: u32,
 }
 
-/// What follows from the ring, and from the number of lines at the start of each generation.
+/// What follows from the ring, and from the least number of lines since the start of each generation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Moment {
     format: Format,
@@ -83,7 +85,7 @@ struct Moment {
 }
 
 impl Moment {
-    /// `lines_at`: the number of lines at the start of the generation of an age.
+    /// `lines_at`: the least number of lines since the start of the generation of an age.
     fn new(format: Format, ring: &Ring, lines_at: impl Fn(Age) -> u64) -> Self {
         let window = ring.oldest_in_window();
         let newest = Epoch { sides: Sides::of(lines_at(Age(0))), oldest: 0 };
@@ -102,7 +104,7 @@ impl Moment {
         &self.epochs[..self.epoch_count]
     }
 
-    /// How a side was split when the fingerprints of this age were made.
+    /// How a side was split where the fingerprints of this age have their base.
     fn split_of_age(&self, side: usize, age: u32) -> Split {
         let epoch = self.epochs().iter().find(|epoch| age <= epoch.oldest);
         epoch.unwrap_or(&self.epochs[0]).sides.splits[side]
@@ -131,7 +133,7 @@ pub(crate) struct ElasticBins {
     sides: Sides,
     /// The limit of the number of lines.
     most_lines: u64,
-    /// The number of lines at the start of each generation, by ring position.
+    /// The number of lines at the start of each generation, or the least since, by ring position.
     lines_at: Box<[u64]>,
     history: History,
     words: AlignedWords,
@@ -320,7 +322,7 @@ impl ElasticBins {
         self.most_lines = lines;
     }
 
-    /// The number of lines at the start of each generation, by ring position.
+    /// The number of lines at the start of each generation, or the least since, by ring position.
     pub(crate) fn lines_at(&self) -> &[u64] {
         &self.lines_at
     }
@@ -518,8 +520,8 @@ impl Update for &mut ElasticBins {
         self.ring_was_set(ring);
     }
 
-    fn fit(&mut self, early_left: u32) -> Fit {
-        self.resize_to_fit(early_left)
+    fn fit(&mut self, ring: &Ring, early_left: u32) -> Fit {
+        self.resize_to_fit(ring, early_left)
     }
 }
 

@@ -4,10 +4,10 @@ use alloc::vec::Vec;
 
 use super::split::{Sides, Split};
 use super::{BLOCK, ElasticBins, Format, History, Moment, cell_at, place_of, words};
-use crate::layout::Fit;
-use crate::layout::bins::kernel::Line;
 use crate::layout::bins::line::Entry;
 use crate::layout::instructions::Portable;
+use crate::layout::{Contents, Fit};
+use crate::ring::Ring;
 use crate::shape::LEAST_ELASTIC_LINES;
 
 /// The lines of each kind that are looked at to tell how full they are. With two lines to choose from, all lines of a
@@ -39,7 +39,7 @@ struct Census {
 
 impl ElasticBins {
     /// Grows or shrinks. `early_left`: the number of generations that may begin before the clock starts them.
-    pub(super) fn resize_to_fit(&mut self, early_left: u32) -> Fit {
+    pub(super) fn resize_to_fit(&mut self, ring: &Ring, early_left: u32) -> Fit {
         let Census { live, newest } = self.census(0);
         let lines = self.lines();
         let wanted = self.lines_with_spare_room(live);
@@ -49,7 +49,7 @@ impl ElasticBins {
             let factor = if early_left > FEW_EARLY { 2 } else { MOST_GROWTH };
             self.grow_to(if has_doubled { (factor * lines).clamp(wanted, self.most_lines) } else { wanted });
         } else if wanted * MOST_ROOM.0 / MOST_ROOM.1 <= lines {
-            self.shrink_to(wanted * ROOM_LEFT.0 / ROOM_LEFT.1);
+            self.shrink_to(wanted * ROOM_LEFT.0 / ROOM_LEFT.1, ring);
         }
         let capacity = self.moment.format.shape().elastic_capacity(self.lines());
         let is_largest = self.lines() == self.most_lines;
@@ -170,13 +170,12 @@ impl ElasticBins {
         let queue = self.moment.queue(Portable, &words);
         halves.iter_mut().for_each(Vec::clear);
         for entry in format.entries_of(&words, queue) {
-            let split = self.moment.split_of_age(side, entry.age);
-            // The number of the line tells the base, if it has all the bits that selected the line then.
-            let base = if split.bits() <= bit { split.base(origin) } else { bit + 1 };
-            let known = bit.checked_sub(base).filter(|above| *above < format.fingerprint_bits());
-            match known.map(|above| entry.fingerprint >> above & 1) {
-                Some(half) => halves[half as usize].push(entry),
-                None => halves.iter_mut().for_each(|half| half.push(entry)),
+            // The base is that of a table with at most as many lines, so it is not above `bit`.
+            let above = bit - self.moment.split_of_age(side, entry.age).base(origin);
+            if above < format.fingerprint_bits() {
+                halves[(entry.fingerprint >> above & 1) as usize].push(entry);
+            } else {
+                halves.iter_mut().for_each(|half| half.push(entry));
             }
         }
         let spills = Format::spills(queue, &now);
@@ -185,7 +184,7 @@ impl ElasticBins {
     }
 
     /// Takes lines away, block by block, as long as their fingerprints fit into the lines that they were divided from.
-    pub(super) fn shrink_to(&mut self, lines: u64) {
+    pub(super) fn shrink_to(&mut self, lines: u64, ring: &Ring) {
         let mut both = Vec::with_capacity(128);
         let before = self.lines();
         while self.lines() >= lines.max(LEAST_ELASTIC_LINES) + BLOCK {
@@ -210,6 +209,9 @@ impl ElasticBins {
         {
             self.words.resize(len as usize);
             self.history.shrinks += 1;
+            let lines = self.lines();
+            self.lines_at.iter_mut().for_each(|lines_at| *lines_at = lines.min(*lines_at));
+            self.ring_was_set(ring);
         }
     }
 
@@ -220,17 +222,26 @@ impl ElasticBins {
         live(line) + live(Split::origin(line).0) <= format.shape().entries
     }
 
+    /// Moves the fingerprints of a line to the one that it was divided from.
     fn join(&mut self, line: u64, side: usize, both: &mut Vec<Entry>) {
         let Moment { format, now, .. } = self.moment;
-        let origin = place_of(Split::origin(line).0, side);
-        let lines: [Line; 2] = [origin, place_of(line, side)].map(|place| self.table().lines[place]);
-        let queues = lines.map(|line| self.moment.queue(Portable, &line));
+        let (origin, bit) = Split::origin(line);
         both.clear();
-        lines.iter().zip(queues).for_each(|(line, queue)| both.extend(format.entries_of(line, queue)));
+        let mut spills = 0;
+        for (half, line) in [(0, origin), (1, line)] {
+            let words = self.table().lines[place_of(line, side)];
+            let queue = self.moment.queue(Portable, &words);
+            spills |= Format::spills(queue, &now);
+            both.extend(format.entries_of(&words, queue).map(|mut entry| {
+                if self.moment.split_of_age(side, entry.age).base(line) > bit {
+                    entry.fingerprint = (entry.fingerprint << 1 | half) & format.fingerprint_mask();
+                }
+                entry
+            }));
+        }
         // Stable: of each age, those of a line keep their order.
         both.sort_by_key(|entry| entry.age);
-        let spills = queues.map(|queue| Format::spills(queue, &now));
-        *self.line_mut(origin) = format.line_of(both, spills[0] | spills[1], &now);
+        *self.line_mut(place_of(origin, side)) = format.line_of(both, spills, &now);
     }
 
     fn cell(&self, cell: u64) -> u64 {

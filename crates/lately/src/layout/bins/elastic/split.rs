@@ -36,7 +36,7 @@ impl Split {
     }
 
     /// L.
-    pub(super) fn bits(self) -> u32 {
+    fn bits(self) -> u32 {
         self.mask.trailing_ones()
     }
 

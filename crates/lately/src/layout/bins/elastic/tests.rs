@@ -48,7 +48,7 @@ fn items_survive_every_size() {
     for (step, lines) in [2, 3, 4, 5, 7, 8, 16, 40, 23, 12, 60, 128, 64, 31, 130, 40].into_iter().enumerate()
     {
         bins.grow_to(lines * BLOCK);
-        bins.shrink_to(lines * BLOCK);
+        bins.shrink_to(lines * BLOCK, &ring);
         for number in 0..400 {
             let item = remix(number + 1000 * (step as u64 / 2), 7);
             (&mut bins).insert(Portable, Located { hash: item, place: () }, &ring);
@@ -79,7 +79,7 @@ fn no_line_is_mistaken_for_a_younger_one_while_the_table_changes() {
         (&mut bins).recycle_newest(&ring);
         let lines = BLOCK * (2 + remix(shift, 9) % 20);
         bins.grow_to(lines);
-        bins.shrink_to(lines);
+        bins.shrink_to(lines, &ring);
         if shift > 16 {
             let live: u32 =
                 (0..1500).map(|number| u32::from(bins.table().reports(Portable, item(number).hash))).sum();
