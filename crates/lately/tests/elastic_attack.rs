@@ -97,6 +97,27 @@ fn a_window_that_keeps_its_rate_keeps_it_when_its_oldest_generations_are_small()
     }
 }
 
+/// A smaller table has a smaller spare.
+#[test]
+fn a_table_that_shrinks_has_room_for_what_it_spilled() {
+    for rate in [1e-3, 1e-6, 1e-9] {
+        let limited = builder().false_positive_rate(rate).max_memory(20 * 4160 + 700);
+        let mut filter = limited.build().unwrap();
+        let (burst, few) = (filter.window().items() * 11 / 10, 150);
+        filter.advance_to(START_MS);
+        filter.extend(0..burst);
+        filter.advance_to(START_MS + SPAN_MS / 10);
+        filter.extend(burst..burst + few);
+        // The burst leaves the window.
+        filter.advance_to(START_MS + SPAN_MS + SPAN_MS / 15);
+        assert!((burst..burst + few).all(|item| filter.contains(item)));
+        let statistics = filter.statistics();
+        let (estimate, spilled) =
+            (statistics.estimated_false_positive_rate, statistics.estimated_spilled_items);
+        assert!(estimate <= rate, "{rate:.0e}: {estimate:.1e}, {spilled:.0} items are spilled");
+    }
+}
+
 /// Only inserts overload a window. A view of a later time answers as the filter will.
 #[test]
 fn time_alone_drops_nothing() {
