@@ -58,7 +58,6 @@ fn a_window_that_was_full_once_is_not_overloaded_by_a_few_items() {
 /// Not every number of lines has the room that is counted on: where one side is divided in part, lines that are not
 /// divided get twice the items of the others.
 #[test]
-#[ignore = "fails: the plan counts on room that partly divided tables do not have"]
 fn a_window_at_its_limit_keeps_its_rate_at_its_capacity() {
     for (blocks, overload) in
         (9..48_u64).flat_map(|blocks| Overload::ALL.iter().map(move |policy| (blocks, *policy)))
