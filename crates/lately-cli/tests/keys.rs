@@ -4,7 +4,6 @@ mod common;
 
 use std::fmt::Write as _;
 
-
 use common::{Directory, answer, complaint, text};
 use lately::Filter;
 

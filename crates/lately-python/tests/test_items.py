@@ -557,3 +557,18 @@ def test_texts_of_numpy(texts: list[str], order: str) -> None:
     same_filters(texts, numpy.array(texts, dtype=f"{order}U{longest}"))
     wide = numpy.array([["x", text] for text in texts] or [["x", "x"]][:0], dtype=f"{order}U{longest}").reshape(-1, 2)
     same_filters(texts, wide[:, 1])
+
+
+def test_strings_of_numpy() -> None:
+    texts = ["a", "ü" * 40, "", "z\0", "x" * 3000, "short", "\U0001f600"] * 700
+    T = numpy.dtypes.StringDType
+    array = numpy.array(texts, dtype=T())
+    same_filters(texts, array, array[::-1][::-1], numpy.array([["no", text] for text in texts], dtype=T())[:, 1])
+    same_filters(texts[::-3], array[::-3])
+    for missing in (None, float("nan")):
+        with_missing = numpy.array(["a", missing, "b"], dtype=T(na_object=missing))
+        check_refused(with_missing, TypeError, "item 1: it is missing")
+        seen = new(window=100, false_positive_rate=1e-9)
+        assert seen.check_and_add_many(with_missing, nulls="drop").tolist() == [False, True, False]
+        assert "a" in seen and "b" in seen
+    check_refused(numpy.array([["a"]], dtype=T()), TypeError, "item 0")

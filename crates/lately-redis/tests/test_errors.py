@@ -158,7 +158,7 @@ def test_counters_that_leave_no_room_for_more_inserts_are_refused(client):
     client.execute_command("APBF.RESERVE", "f", 0.01, 50)
     snapshot = bytearray(client.execute_command("APBF.SNAPSHOT", "f"))
     k, l = struct.unpack_from("<II", snapshot, 16)
-    starts = range(144, 144 + 16 * (k + l), 16)
+    starts = range(152, 152 + 16 * (k + l), 16)
     for more in 0, 1:
         for name, offsets, most in ("inserts", [104, *starts], 2**61), ("generation", [112], 2**51):
             count, counted = most + more, snapshot[:-8]

@@ -109,8 +109,8 @@ def test_an_incomplete_filter_is_no_filter(client):
     assert not client.exists("g")
     with pytest.raises(redis.ResponseError, match="too few to tell what follows"):
         client.execute_command("APBF.LOAD", "g", "CURSOR", 0, pieces[0][1][:150])
-    with pytest.raises(redis.ResponseError, match="has 4194305 bytes, but can have at most 4194304"):
-        client.execute_command("APBF.LOAD", "g", "CURSOR", 0, b"x" * 4_194_305)
+    with pytest.raises(redis.ResponseError, match="has 2097153 bytes, but can have at most 2097152"):
+        client.execute_command("APBF.LOAD", "g", "CURSOR", 0, b"x" * 2_097_153)
     assert not client.exists("g")
 
 
@@ -156,7 +156,7 @@ def test_a_filter_in_the_middle_of_its_pieces_is_saved_and_replicated(servers):
     # A piece that is refused deletes the key everywhere.
     client.execute_command("APBF.LOAD", "bad", "CURSOR", *pieces[0])
     with pytest.raises(redis.ResponseError, match="The key is deleted"):
-        client.execute_command("APBF.LOAD", "bad", "CURSOR", pieces[1][0], b"\xff" * 3_000_000)
+        client.execute_command("APBF.LOAD", "bad", "CURSOR", pieces[1][0], b"\xff" * 2_000_000)
     caught_up(primary, replica)
     assert not replica.client.exists("bad") and not client.exists("bad")
 

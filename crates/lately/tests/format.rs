@@ -24,7 +24,7 @@ impl Parsed<'_> {
     }
 
     fn is_set(&self, bit: u64) -> bool {
-        let words = 144 + 16 * self.segments();
+        let words = 152 + 16 * self.segments();
         self.u64((words + bit / 64 * 8) as usize) >> (bit % 64) & 1 == 1
     }
 
@@ -129,7 +129,7 @@ struct ParsedElastic<'a> {
 
 impl<'a> ParsedElastic<'a> {
     const GENERATIONS: u64 = 25;
-    const HEAD: u64 = 144 + 26 * 16;
+    const HEAD: u64 = 152 + 26 * 16;
 
     fn new(bytes: &'a [u8]) -> Self {
         let bytes = Parsed(bytes);
@@ -269,7 +269,7 @@ fn an_inserted_item_sets_exactly_the_documented_bits() {
             let mut expected: Vec<u64> =
                 (0..k).flat_map(|age| parsed.bits(hash, (newest + age) % segments)).collect();
             expected.sort_unstable();
-            let all = (bytes.len() as u64 - 144 - 16 * segments - 8) * 8;
+            let all = (bytes.len() as u64 - 152 - 16 * segments - 8) * 8;
             let mut set: Vec<u64> = (0..all).filter(|&bit| parsed.is_set(bit)).collect();
             if let Segment::Rows { row_bytes, .. } = shape.segment {
                 // The last 16 bits of the item's row are its stamp. The stamps of other rows are zero, or as
@@ -346,7 +346,7 @@ fn lines_of_bins_have_the_documented_fingerprints_in_order() {
             assert_eq!(parsed.line(line).0, expected, "{shape}, line {line}");
         }
         let cells = lines.next_multiple_of(64);
-        assert_eq!(bytes.len() as u64, 144 + 16 * (l + 1) + lines * 64 + cells + 8);
+        assert_eq!(bytes.len() as u64, 152 + 16 * (l + 1) + lines * 64 + cells + 8);
         spilled.retain(|(_, _, written)| written + l >= generation);
         for (even, mixed, written) in spilled {
             assert!(parsed.line(even).1, "{shape}: line {even} is marked");
@@ -393,7 +393,7 @@ fn lines_of_elastic_bins_have_the_documented_fingerprints() {
                 held as u64 + 50 >= kept && held as u64 <= 2 * kept + 100,
                 "{held} of {kept}, phase {phase}"
             );
-            assert_eq!(bytes.len() as u64, 144 + 26 * 16 + 64 + 208 + parsed.lines() / 64 * 4160 + 8);
+            assert_eq!(bytes.len() as u64, 152 + 26 * 16 + 64 + 208 + parsed.lines() / 64 * 4160 + 8);
         }
         assert!(filter.counters().growths > 1);
     }
@@ -438,14 +438,14 @@ fn header_fields_are_at_the_documented_offsets() {
     // One early shift at 1000, then the generations of 1100 and 1200.
     let newest = 10 - (statistics.generation % 10) as usize;
     let start = |age: usize| {
-        let offset = 144 + 16 * ((newest + age) % 10);
+        let offset = 152 + 16 * ((newest + age) % 10);
         (parsed.u64(offset), parsed.u64(offset + 8))
     };
     assert_eq!([start(0), start(1), start(2), start(3)], [(15, 1_200), (15, 1_100), (13, 1_000), (0, 1_000)]);
     let content = bytes.len() - 8;
     assert_eq!(parsed.u64(content), xxhash_rust::xxh3::xxh3_64(&bytes[..content]));
     // A blueprint is everything before the words, followed by a checksum of it.
-    let head = 144 + 16 * 10;
+    let head = 152 + 16 * 10;
     let blueprint = filter.blueprint();
     assert_eq!(blueprint.len(), head + 8);
     assert_eq!(blueprint[..head], bytes[..head]);

@@ -26,6 +26,7 @@ from lately._native import (
     shard_window,
 )
 from lately._native import __version__ as __version__
+from lately._plot import plot_plans
 from lately._report import AgeRange, Plan, QueryAccesses, Statistics
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "dedup",
     "item_bytes",
     "plan",
+    "plot_plans",
     "shard_of",
     "shard_window",
 ]

@@ -63,14 +63,14 @@ def unseen(
         keywords = ", ".join(promise)
         raise TypeError(f"filter was given, so these keywords have no effect: {keywords}; leave out filter or the keywords")
     # Also checks the promise, before the first row is read.
-    seen = Filter(**promise) if filter is None else filter
-    sieve = _Sieve(seen, key, refresh, time, max_jump, nulls)
+    own = Filter(**promise) if filter is None else None
+    sieve = _Sieve(filter or own, key, refresh, time, max_jump, nulls)
     kind = f"{type(frames).__module__.partition('.')[0]}.{type(frames).__name__}"
     match kind:
         case "pandas.DataFrame" | "polars.DataFrame" | "pyarrow.Table" | "pyarrow.RecordBatch":
             return sieve.rows(frames)
         case "polars.LazyFrame":
-            return _lazily(frames, sieve, None if filter is not None else seen.to_bytes())  # type: ignore[attr-defined]
+            return _lazily(frames, sieve, None if own is None else own.to_bytes())
         case "pyarrow.RecordBatchReader":
             import pyarrow
 

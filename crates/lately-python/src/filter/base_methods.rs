@@ -1,6 +1,7 @@
 //! `BaseFilter`: the methods that `Filter` and `SharedFilter` have in common.
 
 use lately::Window;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDelta, PyTuple};
 
@@ -8,7 +9,7 @@ use super::action::Action;
 use super::bulk::Bulk;
 use super::classes::{self, BaseFilter};
 use super::snapshot;
-use crate::items::{Cursor, Nulls, Reader, Wanted};
+use crate::items::{Cursor, Nulls, Reading, Wanted};
 use crate::time::{Now, Times};
 use crate::{answers, errors, items, report};
 
@@ -38,7 +39,7 @@ impl BaseFilter {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = items.py();
         let nulls = Nulls::read(nulls)?;
-        let items = Reader { wanted: Wanted::Hashes(self.hash_function), nulls }.read_key(items, key)?;
+        let items = Reading { wanted: Wanted::Hashes(self.hash_function), nulls }.read_key(items, key)?;
         self.core.clock.check_given(now, max_jump)?;
         let times = Times::read(now, max_jump, items.len())?;
         let bulk = Bulk {
@@ -413,6 +414,11 @@ impl BaseFilter {
         let (shape, rate) = (plan.shape, plan.false_positive_rate);
         let bytes = py.detach(|| self.core.memory_bytes());
         format!("<lately.{class}: {window}, rate {rate:.3e}, {bytes} bytes, {shape}>")
+    }
+
+    /// How the filter looks in a notebook: what it keeps, and how full its segments are.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import(intern!(slf.py(), "lately._html"))?.call_method1(intern!(slf.py(), "of"), (slf,))
     }
 
     fn __eq__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {

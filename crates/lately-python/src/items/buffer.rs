@@ -5,12 +5,16 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
 
-use super::code_points::CodePoints;
+use super::code_points;
+use super::collected::Collected;
 use super::column::{Column, column_refused};
+use super::reading::Wanted;
 use super::strided::Strided;
 
 pub(super) enum Found {
     Column(Box<dyn Column>),
+    /// Items that had to be read to find out whether all of them are valid.
+    Collected(Collected),
     /// No elements, of any type: an empty batch is no mistake.
     Empty,
     /// Python objects, to be read one by one.
@@ -18,7 +22,7 @@ pub(super) enum Found {
 }
 
 /// Returns `None` if the object has no buffer.
-pub(super) fn read(items: &Bound<'_, PyAny>) -> PyResult<Option<Found>> {
+pub(super) fn read(items: &Bound<'_, PyAny>, wanted: Wanted) -> PyResult<Option<Found>> {
     let Ok(buffer) = PyUntypedBuffer::get(items) else {
         // numpy does not export the memory of dates, and iterating over them would give unexpected objects.
         return match items.getattr("dtype").and_then(|dtype| dtype.getattr("kind")) {
@@ -73,7 +77,11 @@ pub(super) fn read(items: &Bound<'_, PyAny>) -> PyResult<Option<Found>> {
             elements.into_integers(true, is_swapped).ok_or_else(other)?
         }
         b's' => elements.into_bytes(true),
-        b'w' => Box::new(CodePoints::new(items.py(), elements, is_swapped)?),
+        b'w' => {
+            return code_points::read(items.py(), &elements, is_swapped, wanted)
+                .map(Found::Collected)
+                .map(Some);
+        }
         b'?' => return Err(column_refused("booleans", "pass .astype(\"uint8\"), or strings")),
         b'e' | b'f' | b'd' | b'g' => {
             return Err(column_refused(

@@ -8,11 +8,13 @@
 //! |---|---|
 //! | `item.rs` | which bytes a Python object is |
 //! | `reader.rs` | which kind of column or iterable an object is |
+//! | `reading.rs` | what a call wants of its items |
 //! | `nulls.rs` | what a call does with missing items |
 //! | `column.rs` | the trait of many items in memory |
 //! | `collected.rs` | items that had to be read one by one: their hashes, or their bytes |
 //! | `sequence.rs` | iterables of Python objects |
-//! | `buffer.rs`, `strided.rs`, `code_points.rs` | numpy and other buffers; elements of a fixed width |
+//! | `buffer.rs`, `strided.rs` | numpy and other buffers; elements of a fixed width |
+//! | `code_points.rs`, `numpy_strings.rs` | texts of numpy: `U`, and `StringDType` |
 //! | `arrow/` | columns and tables of Arrow |
 //! | `keys.rs` | several columns, whose values together are one key |
 
@@ -24,7 +26,9 @@ mod column;
 mod item;
 mod keys;
 mod nulls;
+mod numpy_strings;
 mod reader;
+mod reading;
 mod sequence;
 mod strided;
 
@@ -33,7 +37,7 @@ use lately::HashFunction;
 use column::Column;
 pub(crate) use item::{hash_of, item_bytes, with_bytes};
 pub(crate) use nulls::Nulls;
-pub(crate) use reader::{Reader, Wanted};
+pub(crate) use reading::{Reading, Wanted};
 
 /// Number of hashes that are computed before they are passed to the filter. They fit into the processor's
 /// cache.

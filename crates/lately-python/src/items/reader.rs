@@ -1,6 +1,5 @@
 //! Finds out which kind of column or iterable an object is.
 
-use lately::HashFunction;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyByteArray, PyBytes, PyList, PyString, PyTuple};
@@ -8,25 +7,11 @@ use pyo3::types::{IntoPyDict, PyByteArray, PyBytes, PyList, PyString, PyTuple};
 use super::arrow::{self, Producer};
 use super::buffer::{self, Found};
 use super::column::{Column, column_refused};
-use super::nulls::Nulls;
-use super::{Items, Source, sequence};
+use super::reading::Reading;
+use super::{Items, Source, numpy_strings, sequence};
 use crate::arrow::Exported;
 
-/// What is needed of items that have to be read one by one.
-#[derive(Clone, Copy)]
-pub(crate) enum Wanted {
-    Hashes(HashFunction),
-    Bytes,
-}
-
-/// How the items of a bulk call are read.
-#[derive(Clone, Copy)]
-pub(crate) struct Reader {
-    pub(crate) wanted: Wanted,
-    pub(crate) nulls: Nulls,
-}
-
-impl Reader {
+impl Reading {
     /// Reads the columns of a table that identify a row, if `key` names them; otherwise all items.
     pub(crate) fn read_key(
         self,
@@ -52,8 +37,9 @@ impl Reader {
                 items.get_type().fully_qualified_name()?
             )));
         }
-        match buffer::read(items)? {
+        match buffer::read(items, self.wanted)? {
             Some(Found::Column(column)) => return Ok(columns(vec![column], Vec::new())),
+            Some(Found::Collected(collected)) => return Ok(collected.into_items(true)),
             Some(Found::Empty) => return Ok(columns(Vec::new(), Vec::new())),
             Some(Found::Objects) => return self.objects(items, true),
             None => {}
@@ -85,9 +71,11 @@ impl Reader {
             if !array.is(items) {
                 return self.read(&array);
             }
-            // `asarray` returned the same array, which `buffer::read` could not read: it exports no memory
-            // (numpy's StringDType). The answers are still an array.
-            return self.objects(items, true);
+            // `asarray` returned the same array, which `buffer::read` could not read: it exports no memory.
+            return match numpy_strings::read(items, self)? {
+                Some(collected) => Ok(collected.into_items(true)),
+                None => self.objects(items, true),
+            };
         }
         if is_table {
             // Most tables iterate over the names of their columns, which are not items.

@@ -20,7 +20,7 @@ const LOADED: &CStr = LOAD;
 /// The largest piece that SNAPSHOT returns. Copying it takes less than a millisecond.
 const PIECE_BYTES: usize = 1 << 20;
 /// The largest piece that LOAD takes.
-const MOST_PIECE_BYTES: usize = 4 << 20;
+const MOST_PIECE_BYTES: usize = 2 << 20;
 pub(super) struct Snapshot;
 pub(super) struct Load;
 

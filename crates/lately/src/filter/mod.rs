@@ -141,12 +141,9 @@ impl Filter {
     }
 
     /// Keeps a number with the filter, also in its snapshots: for example a fingerprint of how a program makes the
-    /// items, to refuse a snapshot whose items were made in another way. It changes no answer. A filter with a
-    /// keyed hash function keeps none: its label stays 0.
+    /// items, to refuse a snapshot whose items were made in another way. It changes no answer.
     pub fn set_label(&mut self, label: u64) {
-        if let HashFunction::Xxh3 { .. } = self.hash_function {
-            self.label = label;
-        }
+        self.label = label;
     }
 
     /// Returns the hash function of this filter.

@@ -26,7 +26,7 @@ use crate::window::{Clock, Overload, Window};
 pub(crate) const MAGIC: [u8; 8] = *b"LATELY\r\n";
 /// The format version that this build writes and reads.
 pub const FORMAT_VERSION: u32 = 1;
-pub(super) const HEADER_BYTES: usize = 144;
+pub(super) const HEADER_BYTES: usize = 152;
 pub(super) const CHECKSUM_BYTES: usize = 8;
 /// Words are written and read in pieces of this many.
 const PIECE_WORDS: usize = 8192;
@@ -309,7 +309,7 @@ fn head(
     out.u64(dimensions.window.items());
     out.u64(dimensions.window.span_ms());
     let (hash, key) = match hash_function {
-        HashFunction::Xxh3 { seed } => (1, u128::from(label) << 64 | u128::from(seed)),
+        HashFunction::Xxh3 { seed } => (1, u128::from(seed)),
         HashFunction::SipHash13 { key } => (2, u128::from_le_bytes(key)),
     };
     out.u32(hash);
@@ -320,6 +320,7 @@ fn head(
     out.u64(ageing.now_or_zero());
     out.u64(ageing.backward_steps);
     out.u64(ageing.overloaded_generations);
+    out.u64(label);
     debug_assert_eq!(out.0.len(), HEADER_BYTES);
     for start in &ageing.starts {
         out.u64(start.inserts);
@@ -536,9 +537,11 @@ impl Header {
         let hash = input.u32();
         let clock_is_set = field_u32("clock", input.u32(), |set| set <= 1)? == 1;
         let key = input.u128();
-        let (hash_function, label) = match hash {
-            1 => (HashFunction::Xxh3 { seed: key as u64 }, (key >> 64) as u64),
-            2 => (HashFunction::SipHash13 { key: key.to_le_bytes() }, 0),
+        let hash_function = match hash {
+            1 => HashFunction::Xxh3 {
+                seed: field("seed", (key >> 64) as u64, |high| high == 0).map(|_| key as u64)?,
+            },
+            2 => HashFunction::SipHash13 { key: key.to_le_bytes() },
             _ => return Err(SnapshotError::Field { field: "hash", value: hash.into() }),
         };
         let inserts = field("inserts", input.u64(), |count| count <= MAX_COUNT)?;
@@ -554,7 +557,7 @@ impl Header {
         Ok(Self {
             dimensions,
             hash_function,
-            label,
+            label: input.u64(),
             clock,
             clock_is_set,
             inserts,

@@ -4,7 +4,7 @@ import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Literal, TypedDict, cast
+from typing import Any, Literal, TypedDict
 
 from lately._native import ConfigError, _grouped, item_bytes, plan, shard_of, shard_window
 from lately._report import AgeRange
@@ -205,4 +205,4 @@ def _another_promise(key: str, found: str, asked: str, remedy: str) -> ConfigErr
 
 def _text(reply: str | bytes) -> str:
     """Decodes a reply, unless the client has already decoded it."""
-    return reply.decode() if isinstance(reply, bytes) else cast(str, reply)
+    return reply.decode() if isinstance(reply, bytes) else reply
