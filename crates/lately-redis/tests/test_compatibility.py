@@ -10,6 +10,11 @@ def lately(*arguments, stdin=""):
     return subprocess.run([LATELY, *map(str, arguments)], input=stdin, capture_output=True, text=True, check=True).stdout
 
 
+def without_label(state):
+    """Returns a state without the fingerprint of the command's flags, and without the checksum."""
+    return state[:144] + state[152:-8]
+
+
 def test_a_state_of_the_command_line_can_be_loaded_into_the_server(server, tmp_path):
     client, state = server.client, tmp_path / "seen.lately"
     lines = items(0, 3000)
@@ -41,7 +46,7 @@ def test_server_and_command_line_make_the_same_bytes_from_the_same_stream(server
     lately("dedup", "--window", 800, "--fp", "0.001", "--state", state, stdin="\n".join(lines) + "\n")
     client.execute_command("APBF.RESERVE", "f", 0.001, 800)
     client.execute_command("APBF.MADD", "f", *lines)
-    assert client.execute_command("APBF.SNAPSHOT", "f") == state.read_bytes()
+    assert without_label(client.execute_command("APBF.SNAPSHOT", "f")) == without_label(state.read_bytes())
 
 
 def test_several_values_are_the_same_item_on_the_command_line_and_in_the_server(server, tmp_path):

@@ -1,9 +1,10 @@
 //! The inputs: files, or standard input.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use super::content::Kind;
 use crate::failure::Failure;
 use crate::system::identity::Identity;
 use crate::system::standard_streams;
@@ -70,6 +71,14 @@ fn metadata_of(path: &Path) -> io::Result<fs::Metadata> {
     if is_standard_input(path) { standard_streams::input()?.metadata() } else { fs::metadata(path) }
 }
 
+/// Returns `None` also for a compressed file: nobody knows how long its text is.
 fn size_of_file(path: &Path) -> Option<u64> {
+    if fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+        let mut first = [0; 4];
+        let read = File::open(path).and_then(|mut file| file.read(&mut first)).unwrap_or(0);
+        if matches!(Kind::of(&first[..read]), Kind::Gzip | Kind::Zstd) {
+            return None;
+        }
+    }
     metadata_of(path).ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len())
 }

@@ -1,6 +1,7 @@
 //! Reads bytes, finds the records in them and hashes their keys, on a thread of its own.
 
 mod batch;
+mod content;
 mod input;
 mod oversize;
 mod reader;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
 use super::batch::Batch;
+use super::content::{Content, Kind};
 use super::input::{self, Inputs};
 use super::record_finder::RecordFinder;
 use super::stop::{self, Stop};
@@ -89,13 +90,15 @@ impl Reader {
     }
 
     fn read_file(&mut self, path: &Path, batch: &mut Batch, is_last_file: bool) -> Result<(), ReadEnd> {
-        let mut file = self.stop.wait(|| input::open(path))??;
+        let mut content = Content::Plain(self.stop.wait(|| input::open(path))??);
+        // Where the file begins in the batch, until it is known whether it is compressed.
+        let mut first = Some(batch.filled);
         let name = input::name_of(path);
         self.finder.start_file(&name);
         loop {
-            self.stop.wait(|| waiting::until_readable(&file))?;
+            self.stop.wait(|| content.plain_file().map(waiting::until_readable))?;
             let room = batch.room().map_err(|_| self.finder.no_memory())?;
-            let read = match self.stop.read(&mut file, room) {
+            let read = match self.stop.read(&mut content, room) {
                 Ok(read) => read,
                 // A signal came, or another process that reads from the same pipe was faster.
                 Err(error)
@@ -106,6 +109,21 @@ impl Reader {
                 Err(error) => return Err(Failure::file(&name, &error).into()),
             };
             batch.filled += read;
+            if let Some(start) = first {
+                match Kind::of(&batch.buffer[start..batch.filled]) {
+                    // A file may end before it tells.
+                    Kind::Unknown if read > 0 => continue,
+                    Kind::Plain | Kind::Unknown => {}
+                    kind => {
+                        let compressed = batch.buffer[start..batch.filled].to_vec();
+                        batch.filled = start;
+                        content = content.decompressed(kind, &compressed);
+                        first = None;
+                        continue;
+                    }
+                }
+                first = None;
+            }
             if read == 0 {
                 self.finder.end_file(batch, is_last_file)?;
             } else {

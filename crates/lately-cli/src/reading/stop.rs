@@ -1,7 +1,6 @@
 //! Lets the reading thread and the main thread agree on the end after a signal.
 
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// After a signal every complete record that was read is decided, and nothing more is read.
@@ -38,9 +37,9 @@ impl Stop {
     }
 
     /// Reads the bytes that are available.
-    pub(super) fn read(&self, file: &mut File, room: &mut [u8]) -> io::Result<usize> {
+    pub(super) fn read(&self, content: &mut impl Read, room: &mut [u8]) -> io::Result<usize> {
         self.is_reading.store(true, Ordering::SeqCst);
-        let result = file.read(room);
+        let result = content.read(room);
         self.is_reading.store(false, Ordering::SeqCst);
         result
     }

@@ -9,6 +9,7 @@ mod builder;
 mod file;
 mod methods;
 mod operation;
+mod pieces;
 #[cfg(feature = "serde")]
 mod serde;
 #[cfg(feature = "std")]
@@ -36,6 +37,7 @@ pub use as_of::AsOf;
 pub use builder::Builder;
 #[cfg(feature = "std")]
 pub use file::PendingSave;
+pub use pieces::{SnapshotReader, SnapshotWriter};
 #[cfg(feature = "std")]
 pub use shared::SharedFilter;
 pub use snapshot::FORMAT_VERSION;

@@ -516,7 +516,6 @@ impl Update for &mut ElasticBins {
     }
 
     fn shorten_window(&mut self, ring: &Ring) {
-        self.history.spilled_before = self.history.spilled;
         self.ring_was_set(ring);
     }
 

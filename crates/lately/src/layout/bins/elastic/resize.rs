@@ -24,6 +24,13 @@ const MOST_ROOM: (u64, u64) = (9, 4);
 const ROOM_LEFT: (u64, u64) = (5, 4);
 /// The generations that a table at its limit is made of, at least.
 const GENERATIONS_AT_LIMIT: u64 = 16;
+/// How often a table at its limit looks how full it is while it is filled once: when it is full, one in ten items may
+/// go into the spare.
+const LOOKS_AT_LIMIT: u64 = 512;
+/// The cells of the spare that are looked at to tell how full it is.
+const CELL_SAMPLE: u64 = 1024;
+/// The spare is full if more than one in so many cells is in use.
+const CELLS_PER_CELL_IN_USE: u64 = 6;
 /// While fewer generations than these can begin early, the table grows by four instead of two in each.
 const FEW_EARLY: u32 = 4;
 /// A table grows at most by this factor at a time.
@@ -53,10 +60,11 @@ impl ElasticBins {
         }
         let capacity = self.moment.format.shape().elastic_capacity(self.lines());
         let is_largest = self.lines() == self.most_lines;
-        let room = if is_largest && self.spills_too_often(0) { 0 } else { capacity.saturating_sub(live) };
+        let room = if is_largest && self.spare_is_full() { 0 } else { capacity.saturating_sub(live) };
         // At the limit, generations are kept small, so that the window never has to lose much at once.
         let share = capacity / GENERATIONS_AT_LIMIT;
-        let next = (room / 2).max(capacity / 64).min(if is_largest { share } else { u64::MAX });
+        let next =
+            if is_largest { (capacity / LOOKS_AT_LIMIT).max(1) } else { (room / 2).max(capacity / 64) };
         Fit {
             next: (room > 0).then_some(next),
             starts_generation: has_doubled || is_largest && early_left > 0 && newest >= share,
@@ -91,6 +99,14 @@ impl ElasticBins {
         let probes = u64::from(self.moment.format.shape().spare_probes());
         let spilled = self.history.spilled_lately().saturating_add(more);
         spilled.saturating_mul(probes * CELLS_PER_SPILLED_CELL) > self.lines()
+    }
+
+    /// Returns true if the spare has so many items of the window, whenever they came, that it would raise the rate.
+    fn spare_is_full(&self) -> bool {
+        let (table, cells) = (self.table(), self.lines());
+        let taken = cells.min(CELL_SAMPLE);
+        let in_use = (0..taken).filter(|i| table.cell_age(scaled(*i, cells, taken)).is_some()).count() as u64;
+        in_use * CELLS_PER_CELL_IN_USE > taken
     }
 
     /// Returns true if so many items are at least half of those that the table has room for.
