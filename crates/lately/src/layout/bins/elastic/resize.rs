@@ -56,7 +56,8 @@ impl ElasticBins {
             let factor = if early_left > FEW_EARLY { 2 } else { MOST_GROWTH };
             self.grow_to(if has_doubled { (factor * lines).clamp(wanted, self.most_lines) } else { wanted });
         } else if wanted * MOST_ROOM.0 / MOST_ROOM.1 <= lines {
-            self.shrink_to(wanted * ROOM_LEFT.0 / ROOM_LEFT.1, ring);
+            let room_for_spare = self.cells_in_use(self.lines()) * CELLS_PER_CELL_IN_USE;
+            self.shrink_to(room_for_spare.max(wanted * ROOM_LEFT.0 / ROOM_LEFT.1), ring);
         }
         let capacity = self.moment.format.shape().elastic_capacity(self.lines());
         let is_largest = self.lines() == self.most_lines;
@@ -103,10 +104,15 @@ impl ElasticBins {
 
     /// Returns true if the spare has so many items of the window, whenever they came, that it would raise the rate.
     fn spare_is_full(&self) -> bool {
+        self.cells_in_use(CELL_SAMPLE) * CELLS_PER_CELL_IN_USE > self.lines()
+    }
+
+    /// The cells of the spare that items of the window use, from a sample.
+    fn cells_in_use(&self, sample: u64) -> u64 {
         let (table, cells) = (self.table(), self.lines());
-        let taken = cells.min(CELL_SAMPLE);
-        let in_use = (0..taken).filter(|i| table.cell_age(scaled(*i, cells, taken)).is_some()).count() as u64;
-        in_use * CELLS_PER_CELL_IN_USE > taken
+        let taken = cells.min(sample);
+        let in_use = (0..taken).filter(|i| table.cell_age(scaled(*i, cells, taken)).is_some()).count();
+        scaled(in_use as u64, cells, taken)
     }
 
     /// Returns true if so many items are at least half of those that the table has room for.
