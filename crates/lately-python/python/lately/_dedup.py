@@ -114,10 +114,14 @@ class _Check:
             filter = Filter(**promise)
         elif promise:
             keywords = ", ".join(promise)
-            raise TypeError(f"filter was given, so these keywords have no effect: {keywords}; leave out filter or the keywords")
+            raise TypeError(
+                f"filter was given, so these keywords have no effect: {keywords}; leave out filter or the keywords"
+            )
         seen_lately = getattr(filter, "check_and_add" if refresh == "every" else "check_or_add", None)
         if not callable(seen_lately):
-            raise TypeError(f"filter cannot be of type {type(filter).__name__}: give a Filter, a SharedFilter or a ShardedFilter")
+            raise TypeError(
+                f"filter cannot be of type {type(filter).__name__}: give a Filter, a SharedFilter or a ShardedFilter"
+            )
         if time is not None and "now" not in inspect.signature(seen_lately).parameters:
             raise TypeError(
                 f"time was given, but a {type(filter).__name__} lives on the clock of its servers: leave out time, or use a Filter"

@@ -41,7 +41,8 @@ fn of_aware_datetime(now: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
     let Ok(seconds) = now.call_method0(intern!(py, "timestamp")) else { return Ok(None) };
     let seconds: f64 = seconds.extract()?;
     let is_exact = (0.0..EXACT_SECONDS).contains(&seconds);
-    Ok(is_exact.then(|| (seconds * 1e6 + 0.5) as u64 / 1000))
+    // Rounded to microseconds, which the float tells apart.
+    Ok(is_exact.then_some((seconds * 1e6 + 0.5) as u64 / 1000))
 }
 
 fn of_datetime(time: &Bound<'_, PyDateTime>) -> PyResult<u64> {

@@ -32,7 +32,9 @@ class ShardedFilter:
         windows use the servers' clocks. Without capacity, the memory of each shard follows its traffic.
     """
 
-    def __init__(self, client: Client | Callable[[], Client], name: str, shards: int, **promise: Unpack[ShardedPromise]) -> None:
+    def __init__(
+        self, client: Client | Callable[[], Client], name: str, shards: int, **promise: Unpack[ShardedPromise]
+    ) -> None:
         self._window = Window(name, shards, **promise)
         self._arguments = (client, name, shards, promise)
         self._client = client() if callable(client) else client

@@ -133,7 +133,13 @@ class Window:
         data = item_bytes(item)
         return ("APBF.AGE", self.keys[shard_of(data, self.shards)], data)
 
-    def call(self, word: Literal["contains", "check_and_add", "check_or_add"], items: Any, nulls: Nulls | None, key: Key | None) -> "Call":
+    def call(
+        self,
+        word: Literal["contains", "check_and_add", "check_or_add"],
+        items: Any,
+        nulls: Nulls | None,
+        key: Key | None,
+    ) -> "Call":
         # A lost shard must not be replaced by a new one with another promise, so no command creates a shard.
         command = {
             "contains": ("APBF.MEXISTS",),
