@@ -164,13 +164,13 @@ exported! {
         report::statistics(&mut Writer::new(reply), &filters.get(filter)?.statistics());
         Ok(0)
     }
-    /// Replies with the plans for options, and returns their number.
+    /// Replies with the plans for options.
     fn plans(state, length: usize) {
         let Parts { input, reply, .. } = state.split(length)?;
         let plans = Asked::read(&mut Reader::new(input))?.promise.plans()?;
         let mut reply = Writer::new(reply);
         plans.iter().for_each(|plan| report::plan(&mut reply, plan));
-        Ok(plans.len() as i32)
+        Ok(0)
     }
     /// The page: replies with the capacity of a time window.
     fn capacity(state, per_second: f64, span_ms: f64) {
@@ -214,6 +214,6 @@ exported! {
     }
     /// The page: asks for so many items that were never inserted; returns how many were mistaken.
     fn scene_measure(state, scene: i32, strangers: i32) {
-        Ok(state.scenes.get(scene)?.measure(strangers.unsigned_abs()) as i32)
+        Ok(state.scenes.get(scene)?.measure(strangers))
     }
 }

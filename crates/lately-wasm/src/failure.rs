@@ -1,7 +1,7 @@
 //! Why a call failed: a kind, which becomes a class of errors in JavaScript, and a message in its words.
 
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::{String, ToString as _};
 
 use lately::{ConfigError, JumpError, SnapshotError};
 
@@ -37,8 +37,8 @@ impl Failure {
     }
 
     /// The package passed something that it never passes.
-    pub(crate) fn internal(what: impl ToString) -> Self {
-        Self { kind: "internal", message: what.to_string() }
+    pub(crate) fn internal(what: impl Into<String>) -> Self {
+        Self { kind: "internal", message: what.into() }
     }
 }
 

@@ -22,7 +22,7 @@ impl<T> Table<T> {
             self.slots.len() - 1
         });
         self.slots[slot] = Some(value);
-        slot as i32
+        i32::try_from(slot).unwrap_or(i32::MAX)
     }
 
     pub(crate) fn get(&mut self, number: i32) -> Result<&mut T, Failure> {

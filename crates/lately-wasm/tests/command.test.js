@@ -11,6 +11,8 @@ const skip = command ? false : "LATELY_COMMAND is not set";
 const directory = mkdtempSync(join(tmpdir(), "lately-wasm-"));
 after(() => rmSync(directory, { recursive: true }));
 const lines = Array.from({ length: 4_000 }, (_, index) => `order-${(index * index) % 1_777}`);
+/** A snapshot without what only the command writes, its label, and the checksum, which depends on it. */
+const content = (bytes) => Buffer.concat([bytes.subarray(0, 144), bytes.subarray(152, bytes.length - 8)]);
 const run = (args, input = lines.join("\n") + "\n") => execFileSync(command, args, { input, encoding: "utf8" }).split("\n").slice(0, -1);
 
 for (const layout of ["bins", "rows", "slices", "blocks"]) {
@@ -19,10 +21,11 @@ for (const layout of ["bins", "rows", "slices", "blocks"]) {
     const passed = run(["dedup", "--window", "500", "--fp", "1e-3", "--layout", layout, "--state", state]);
     const seen = new Filter({ window: 500, falsePositiveRate: 1e-3, layout });
     assert.deepEqual(lines.filter((line) => !seen.checkAndAdd(line)), passed);
-    assert.deepEqual(Buffer.from(seen.toBytes()), readFileSync(state));
+    assert.deepEqual(content(seen.toBytes()), content(readFileSync(state)));
     // And back: the command continues with the state of the package.
-    seen.add("from JavaScript");
-    writeFileSync(state, seen.toBytes());
+    const theirs = Filter.fromBytes(readFileSync(state));
+    theirs.add("from JavaScript");
+    writeFileSync(state, theirs.toBytes());
     assert.deepEqual(run(["contains", "--state", state], "from JavaScript\nstranger\n"), ["seen\tfrom JavaScript", "new\tstranger"]);
   });
 }
@@ -38,7 +41,7 @@ test("a window of event time is the same, with and without a capacity", { skip }
       return !seen.checkAndAdd(id, { now: at * 1_000 });
     });
     assert.deepEqual(ours, passed);
-    assert.deepEqual(Buffer.from(seen.toBytes()), readFileSync(state));
+    assert.deepEqual(content(seen.toBytes()), content(readFileSync(state)));
   }
 });
 

@@ -3,6 +3,7 @@
 mod completions;
 mod contains;
 mod dedup;
+mod explore;
 mod files;
 mod flags;
 mod human;
@@ -32,6 +33,7 @@ enum Command {
     Contains(contains::Contains),
     Inspect(inspect::Inspect),
     Plan(plan::PlanCommand),
+    Explore(explore::Explore),
     Metrics(metrics::Metrics),
     Completions(completions::Completions),
     Man(man::Man),
@@ -44,6 +46,7 @@ impl Lately {
             Command::Contains(command) => command.run(),
             Command::Inspect(command) => command.run(),
             Command::Plan(command) => command.run(),
+            Command::Explore(command) => command.run(),
             Command::Metrics(command) => command.run(),
             Command::Completions(command) => command.run(Self::command()),
             Command::Man(command) => command.run(Self::command()),

@@ -1,0 +1,1 @@
+../../../lately-wasm/package/core.js

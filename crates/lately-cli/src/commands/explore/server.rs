@@ -1,0 +1,79 @@
+//! Answers requests, one thread for each connection.
+
+use std::io::{self, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use super::pages;
+use super::request::{self, Refusal};
+use crate::failure::Failure;
+
+/// A browser opens six connections; somebody who opens many more waits.
+const MOST_CONNECTIONS: usize = 64;
+/// A connection that is silent for so long is closed.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The page loads its own files only, and runs in no frame.
+const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; \
+                      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+static CONNECTIONS: AtomicUsize = AtomicUsize::new(0);
+
+pub(super) fn serve(listener: &TcpListener, port: u16) -> Result<(), Failure> {
+    for stream in listener.incoming() {
+        // The other side is gone already, or there are too many open files: the next one may fare better.
+        let Ok(stream) = stream else {
+            thread::sleep(Duration::from_millis(10));
+            continue;
+        };
+        if CONNECTIONS.fetch_add(1, Ordering::Relaxed) >= MOST_CONNECTIONS {
+            CONNECTIONS.fetch_sub(1, Ordering::Relaxed);
+            continue;
+        }
+        let answering = thread::Builder::new().spawn(move || {
+            // What fails here is the connection's end, and nobody else's concern.
+            let _answered = answer(stream, port);
+            CONNECTIONS.fetch_sub(1, Ordering::Relaxed);
+        });
+        if answering.is_err() {
+            CONNECTIONS.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+    Err(Failure::other("the server has ended"))
+}
+
+fn answer(mut stream: TcpStream, port: u16) -> io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let Some(head) = request::read(&mut stream) else { return Ok(()) };
+    let found = head.and_then(|head| {
+        let path = request::path(&head, port)?;
+        Ok(pages::at(path))
+    });
+    let plain = "text/plain; charset=utf-8";
+    let (status, kind, content) = match found {
+        Ok(Some(page)) => ("200 OK", page.kind, page.content),
+        Ok(None) => ("404 Not Found", plain, &b"there is no such file here; the page is at /\n"[..]),
+        Err(Refusal::Method) => ("405 Method Not Allowed", plain, &b"only GET is possible here\n"[..]),
+        Err(Refusal::Host) => (
+            "421 Misdirected Request",
+            plain,
+            &b"this server answers only to its own address: use the one that `lately explore` printed\n"[..],
+        ),
+        Err(Refusal::TooLong) => {
+            ("431 Request Header Fields Too Large", plain, &b"the request is too long\n"[..])
+        }
+        Err(Refusal::NotHttp) => ("400 Bad Request", plain, &b"this is not an HTTP request\n"[..]),
+    };
+    let allow = if status.starts_with("405") { "Allow: GET\r\n" } else { "" };
+    let head = format!(
+        "HTTP/1.1 {status}\r\n{allow}Content-Type: {kind}\r\nContent-Length: {}\r\nContent-Security-Policy: {POLICY}\r\n\
+         X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n\
+         Cache-Control: no-cache\r\nConnection: close\r\n\r\n",
+        content.len()
+    );
+    stream.write_all(head.as_bytes())?;
+    stream.write_all(content)?;
+    stream.flush()
+}

@@ -1,0 +1,276 @@
+// The page, as a person uses it: in a real browser, on the real command.
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import http from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { Filter, command, repository } from "../subject.js";
+import { PATIENCE, axe, launch, serve, visit } from "./page.js";
+
+const module = process.env.LATELY_FILTER && join(process.env.LATELY_FILTER, "lately.wasm");
+const screenshots = join(repository, "target/explorer-screenshots");
+const directory = mkdtempSync(join(tmpdir(), "lately-explore-"));
+let browser;
+let served;
+
+before(async () => {
+  mkdirSync(screenshots, { recursive: true });
+  served = await serve(command);
+  browser = await launch();
+}, { timeout: 2 * PATIENCE });
+after(async () => {
+  await browser?.close();
+  served?.server.kill();
+  rmSync(directory, { recursive: true });
+});
+
+/** Runs a test on a view; no message, no error and no request to anywhere else may come of it. */
+function inBrowser(name, hash, use, options = {}) {
+  test(name, { timeout: 4 * PATIENCE }, async () => {
+    const { page, troubles, close } = await visit(browser, served.address, { module, ...options });
+    await page.goto(served.address + hash);
+    await page.locator("h1:not(:text('Loading'))").waitFor();
+    await use(page);
+    assert.deepEqual(troubles, options.troubles ?? []);
+    await close();
+  });
+}
+const cell = (page, column) => page.locator(`#plans tbody tr:first-child > :nth-child(${column})`).textContent();
+const plansOf = (...flags) => JSON.parse(execFileSync(command, ["plan", "--json", "--top", "100", ...flags], { encoding: "utf8" })).plans;
+const textOf = (page, selector) => page.locator(selector).textContent();
+
+inBrowser("Plan shows the numbers of lately plan", "", async (page) => {
+  const asked = [
+    [{}, ["--window", "1M"]],
+    [{ "#window": "25k", "#rate": "1e-3" }, ["--window", "25k", "--fp", "1e-3"]],
+    [{ "#slack": "0.05" }, ["--window", "25k", "--fp", "1e-3", "--slack", "0.05"]],
+  ];
+  for (const [fields, flags] of asked) {
+    for (const [field, value] of Object.entries(fields)) await page.fill(field, value);
+    const plans = plansOf(...flags);
+    const rows = await page.locator("#plans tbody tr").count();
+    assert.equal(rows, Math.min(8, plans.length));
+    const [best] = plans;
+    assert.equal(await cell(page, 1), best.layout);
+    assert.equal(await cell(page, 3), best.bits_per_item.toFixed(1));
+    assert.equal(Number(await cell(page, 5)), Number(best.false_positive_rate.toExponential(2)));
+    assert.equal(await cell(page, 6), best.npws.toFixed(3));
+    assert.equal(await cell(page, 8), best.accesses.absent.toFixed(1));
+  }
+  await page.check("#kind-time");
+  await page.fill("#within", "1h");
+  assert.match(await textOf(page, "#answer"), /ids of an hour in as much memory as their number needs/);
+  await page.selectOption("form select >> nth=0", "perSecond");
+  await page.fill("#perSecond", "50");
+  // 50 a second are 180 000 in an hour.
+  const [best] = plansOf("--within", "1h", "--capacity", "180000", "--fp", "1e-3", "--slack", "0.05");
+  assert.equal(await cell(page, 3), best.bits_per_item.toFixed(1));
+  assert.match(await textOf(page, "#answer"), /^180 000 ids of an hour in/);
+});
+
+inBrowser("a plan can be shared by its address, moved by keys, and taken home as code", "#plan?window=5M&rate=1e-6", async (page) => {
+  assert.match(await textOf(page, "#answer"), /^The last 5 million ids in .* MB; one new id in /);
+  await page.locator(".plot svg polyline").nth(10).waitFor();
+  assert.ok((await page.locator(".plot svg").count()) === 2);
+  for (const [name, pattern] of [["Rust", /\.window\(5000000\)\n    \.false_positive_rate\(1e-6\)/], ["Command", /^lately dedup --window 5000000 --fp 1e-6/], ["Redis", /^APBF\.RESERVE seen 1e-6 5000000\n/], ["Python", /Filter\(window=5000000, false_positive_rate=1e-6\)/], ["JavaScript", /new Filter\(\{ window: 5000000, falsePositiveRate: 0\.000001 \}\)/]]) {
+    await page.getByRole("button", { name, exact: true }).click();
+    assert.match(await textOf(page, "#code"), pattern);
+  }
+  await page.getByLabel("Items, slider").focus();
+  await page.keyboard.press("ArrowRight");
+  const moved = page.url();
+  assert.match(moved, /window=5\.6M/);
+  const memory = await cell(page, 4);
+  await page.goto("about:blank");
+  await page.goto(moved);
+  await page.locator("#plans").waitFor();
+  assert.equal(await cell(page, 4), memory);
+});
+
+for (const nonsense of ["#plan?window=lots", "#plan?window=0", "#plan?rate=2", "#plan?rate=", "#plan?kind=time&within=5x", "#plan?slack=-1", "#plan?memory=1B", "#plan?kind=time&traffic=perSecond&perSecond=1e300", "#plan?window=1e300"]) {
+  inBrowser(`nonsense in the address is explained: ${nonsense}`, nonsense, async (page) => {
+    assert.ok((await textOf(page, ".problem")).length > 20);
+    await page.fill("#rate", "1e-4");
+    if (nonsense.includes("window")) await page.fill("#window", "1M");
+  });
+}
+inBrowser("views and settings that do not exist are explained or ignored", "#nowhere", async (page) => {
+  assert.match(await textOf(page, ".problem"), /'nowhere' is not a view/);
+  await page.click("text=Plan");
+  await page.locator("#plans").waitFor();
+  await page.goto(`${served.address}#plan?kind=heap&prefer=luck&traffic=x&unknown=1&%`);
+  await page.locator("#plans").waitFor();
+});
+
+inBrowser("Watch shows inserts, queries, shifts, bursts and idle time", "#watch", async (page) => {
+  const shown = async (name) => (await page.locator(`dt:text-is("${name}") + dd`).textContent()).trim();
+  assert.equal(await shown("inserts"), "20");
+  for (let step = 0; step < 30; step++) await page.click("#step");
+  assert.equal(await shown("inserts"), "50");
+  assert.match(await textOf(page, "#said"), /^Item 50 sets bits \d+ at age 0, \d+ at age 1, \d+ at age 2/);
+  assert.equal(await shown("shifts"), "4");
+  await page.locator("#age").focus();
+  await page.keyboard.press("ArrowRight");
+  assert.match(await textOf(page, "#said"), /^Item 24, 26 inserts ago: reported\. The segments of ages \d to \d match: 3 in a row/);
+  await page.click("#stranger");
+  assert.match(await textOf(page, "#said"), /^An item that was never inserted: /);
+  await page.locator("#scene").click({ position: { x: 40, y: 20 } });
+  assert.match(await textOf(page, "#said"), /^Item \d+, \d+ inserts ago: reported/);
+  await page.click("#play");
+  await page.waitForFunction(() => Number([...document.querySelectorAll("dt")].find((term) => term.textContent === "inserts").nextSibling.textContent) > 52);
+  await page.click("#play");
+  assert.match(await shown("measured rate"), / of [\d,]+$/);
+
+  await page.selectOption("select", "time");
+  assert.equal(await shown("clock"), "4.0 s");
+  await page.click("#burst");
+  assert.equal(await shown("inserts"), "60");
+  const shifts = Number(await shown("shifts"));
+  await page.click("#idle");
+  assert.equal(await shown("clock"), "8.0 s");
+  assert.equal(Number(await shown("shifts")), shifts + 2);
+  assert.match(page.url(), /#watch\?kind=time/);
+});
+
+inBrowser("Try drops what lately dedup drops, by line, by field and by member", "#try", async (page) => {
+  const lines = Array.from({ length: 3_000 }, (_, index) => JSON.stringify({ id: (index * index) % 701, n: index }) + `\t${index % 11}`);
+  const file = join(directory, "lines");
+  writeFileSync(file, lines.join("\n") + "\n");
+  const count = async (name) => Number((await page.locator(`dt:text-is("${name}") + dd`).textContent()).replaceAll(",", ""));
+  await page.locator("dt").first().waitFor();
+  assert.deepEqual([await count("lines"), await count("dropped")], [5, 2]);
+  assert.equal(await page.locator(".lines .dropped").count(), 2);
+  await page.setInputFiles("input[type=file]", file);
+  await page.locator("text=Of 3,000 lines, 0 would").waitFor();
+  await page.selectOption("select >> nth=0", "field");
+  await page.fill("#try-field", "2");
+  await page.locator("text=Of 3,000 lines, 2,989 would").waitFor();
+  await page.fill("#try-field", "3");
+  await page.locator("text=Of 3,000 lines, 0 would").waitFor();
+  assert.equal(await count("without an item, kept"), 3_000);
+  const objects = lines.map((line) => line.split("\t")[0]);
+  writeFileSync(file, objects.join("\n"));
+  await page.selectOption("select >> nth=0", "member");
+  await page.fill("#try-window", "500");
+  await page.setInputFiles("input[type=file]", file);
+  const kept = execFileSync(command, ["dedup", "--json", "id", "--window", "500", file], { encoding: "utf8" }).split("\n").length - 1;
+  await page.locator(`text=Of 3,000 lines, ${(3_000 - kept).toLocaleString("en-US")} would`).waitFor();
+  await page.fill("#try-window", "many");
+  assert.match(await textOf(page, ".problem"), /'many' is not understood/);
+});
+
+inBrowser("Inspect opens states of the command and of JavaScript, and explains others", "#inspect", async (page) => {
+  const state = join(directory, "seen.lately");
+  execFileSync(command, ["dedup", "--window", "500", "--state", state], { input: Array.from({ length: 1_300 }, (_, index) => `line ${index}\n`).join("") });
+  await page.setInputFiles("input[type=file]", state);
+  await page.locator("text=the last 500 inserts").waitFor();
+  const statistics = JSON.parse(execFileSync(command, ["inspect", "--json", state], { encoding: "utf8" })).statistics;
+  assert.equal(await page.locator('dt:text-is("inserts") + dd').textContent(), "1,300");
+  assert.equal(await page.locator("meter").count(), statistics.fill_by_age.length);
+  assert.equal(await page.locator("meter >> nth=1").getAttribute("value"), String(statistics.fill_by_age[1]));
+
+  const recent = new Filter({ within: "1h", falsePositiveRate: 1e-3, key: new Uint8Array(16).fill(9) });
+  recent.add("a", { now: new Date("2026-01-02T03:04:05Z") });
+  writeFileSync(state, recent.toBytes());
+  await page.setInputFiles("input[type=file]", state);
+  await page.locator("text=2026-01-02 03:04:05 UTC").waitFor();
+  assert.match(await textOf(page, "#state"), /follows the traffic up to/);
+  assert.match(await textOf(page, "#state"), /keep the file secret too/);
+
+  const bytes = Buffer.from(recent.toBytes());
+  const future = Buffer.from(bytes);
+  future[8] = 7;
+  for (const [content, message] of [[bytes.subarray(0, 90), /cut off/], [Buffer.from("[1, 2"), /not a lately snapshot|cut off/], [Buffer.from('{"json": "no state, but longer than a header, which has 100 bytes and more, so here are some words and some more words"}'), /not a lately snapshot/], [future, /format version 7/], [Buffer.concat([bytes, Buffer.from("x")]), /follow the end/], [Buffer.alloc(0), /cut off|not a lately snapshot/]]) {
+    writeFileSync(state, content);
+    await page.setInputFiles("input[type=file]", state);
+    await page.locator(".problem").filter({ hasText: message }).waitFor();
+  }
+  // A file of 2 GB, which takes no room on the disk.
+  execFileSync("truncate", ["-s", "2G", state]);
+  await page.setInputFiles("input[type=file]", state);
+  await page.locator(".problem").filter({ hasText: "use lately inspect" }).waitFor();
+});
+
+inBrowser("without WebAssembly the page says so", "", async (page) => {
+  await page.addInitScript("delete globalThis.WebAssembly");
+  await page.reload();
+  assert.match(await textOf(page, ".problem"), /WebAssembly is missing in this browser/);
+});
+
+for (const [width, colorScheme] of [[1280, "light"], [1280, "dark"], [390, "light"], [390, "dark"]]) {
+  for (const view of ["plan", "watch", "try", "inspect"]) {
+    inBrowser(`${view} is accessible at ${width} px, ${colorScheme}`, `#${view}`, async (page) => {
+      if (view === "plan") {
+        await page.waitForFunction(() => document.querySelectorAll(".plot svg polyline").length === 14);
+      }
+      if (view === "watch") {
+        for (let step = 0; step < 45; step++) await page.click("#step");
+        await page.locator("#age").focus();
+        await page.keyboard.press("ArrowRight");
+      }
+      if (view === "try") await page.locator(".lines li").first().waitFor();
+      if (view === "inspect") {
+        const state = join(directory, "shown.lately");
+        const seen = new Filter({ window: 5_000, falsePositiveRate: 1e-4 });
+        seen.addMany(Uint32Array.from({ length: 7_100 }, (_, index) => index));
+        writeFileSync(state, seen.toBytes());
+        await page.setInputFiles("input[type=file]", state);
+        await page.locator("meter").first().waitFor();
+      }
+      await page.screenshot({ path: join(screenshots, `${view}-${width}-${colorScheme}.png`), fullPage: true });
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "the page is wider than the window");
+      await page.evaluate(readFileSync(axe, "utf8"));
+      const { violations } = await page.evaluate(() => globalThis.axe.run());
+      assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join("; ")}`), []);
+    }, { width, colorScheme });
+  }
+}
+
+test("the module works in the browser as in Node", { timeout: 4 * PATIENCE }, async () => {
+  const { page, troubles, close } = await visit(browser, served.address, { module });
+  await page.goto(served.address);
+  const bytes = await page.evaluate(async () => {
+    const { Filter } = await import("./filter/browser.js");
+    const seen = new Filter({ window: 300, falsePositiveRate: 1e-3, seed: 5 });
+    for (let index = 0; index < 2_000; index++) seen.checkAndAdd(`item ${(index * index) % 509}`);
+    return [...seen.toBytes()];
+  });
+  const seen = new Filter({ window: 300, falsePositiveRate: 1e-3, seed: 5 });
+  for (let index = 0; index < 2_000; index++) seen.checkAndAdd(`item ${(index * index) % 509}`);
+  assert.deepEqual(bytes, [...seen.toBytes()]);
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
+/** Sends one request, with these headers and nothing added. */
+const ask = (path, { method = "GET", host = `127.0.0.1:${served.port}` } = {}) =>
+  new Promise((resolve, reject) => {
+    const request = http.request({ host: "127.0.0.1", port: served.port, path, method, headers: { Host: host } }, (response) => {
+      let body = "";
+      response.on("data", (data) => (body += data));
+      response.on("end", () => resolve({ status: response.statusCode, headers: response.headers, body }));
+    });
+    request.on("error", reject);
+    request.end();
+  });
+
+test("the server answers GET for its own files and its own address, and nothing else", async () => {
+  const page = await ask("/");
+  assert.deepEqual([page.status, page.headers["content-type"]], [200, "text/html; charset=utf-8"]);
+  assert.match(page.headers["content-security-policy"], /default-src 'none'/);
+  assert.equal((await ask("/", { host: `localhost:${served.port}` })).status, 200);
+  for (const host of ["evil.example", `evil.example:${served.port}`, "127.0.0.1:1"]) assert.equal((await ask("/", { host })).status, 421, host);
+  for (const path of ["/../Cargo.toml", "/etc/passwd", "/filter", "/%2e%2e/x"]) assert.equal((await ask(path)).status, 404, path);
+  for (const method of ["POST", "PUT", "HEAD", "DELETE"]) {
+    const { status, headers } = await ask("/", { method });
+    assert.deepEqual([status, headers.allow], [405, "GET"], method);
+  }
+});
+
+test("a port that is taken is refused in one line", () => {
+  const { status, stderr } = spawnSync(command, ["explore", "--no-open", "--port", String(served.port)], { encoding: "utf8", timeout: PATIENCE });
+  assert.equal(status, 1);
+  assert.equal(stderr, `lately: --port ${served.port} is in use by another program: give another one, or leave --port out for a free one\n`);
+});
