@@ -2,8 +2,10 @@
 
 use alloc::vec::Vec;
 
+use super::blocks::{BLOCK, cell_at, place_of, words};
+use super::moment::{Format, Moment};
 use super::split::{Sides, Split};
-use super::{BLOCK, ElasticBins, Format, History, Moment, cell_at, place_of, words};
+use super::{ElasticBins, History};
 use crate::layout::bins::line::Entry;
 use crate::layout::instructions::Portable;
 use crate::layout::{Contents, Fit};
@@ -50,7 +52,7 @@ impl ElasticBins {
         let Census { live, newest } = self.census(0);
         let lines = self.lines();
         let wanted = self.lines_with_spare_room(live);
-        let at_start = self.moment.epochs[0].sides.lines();
+        let at_start = self.moment.eras[0].sides.lines();
         let has_doubled = wanted.max(lines) >= 2 * at_start && early_left > 0;
         if wanted > lines {
             let factor = if early_left > FEW_EARLY { 2 } else { MOST_GROWTH };
