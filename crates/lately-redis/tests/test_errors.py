@@ -143,7 +143,7 @@ def test_the_size_of_a_blueprint_is_checked_before_anything_is_allocated(client)
     client.execute_command("APBF.RESERVE", "f", 0.01, 50, "LAYOUT", "SLICES")
     snapshot = client.execute_command("APBF.SNAPSHOT", "f")
     k, l = struct.unpack_from("<II", snapshot, 16)
-    head = bytearray(snapshot[:144 + 16 * (k + l)])
+    head = bytearray(snapshot[:152 + 16 * (k + l)])
     # Terabytes of cells.
     head[40:48] = struct.pack("<Q", 10**13)
     blueprint = bytes(head) + struct.pack("<Q", xxhash.xxh3_64_intdigest(bytes(head)))

@@ -67,7 +67,7 @@ fn what_is_missing_damaged_or_too_much_is_refused() {
     for filter in filters() {
         let bytes = filter.to_bytes();
         for end in
-            [0, 7, 8, 143, 144, 145, bytes.len() / 2, bytes.len() - 9, bytes.len() - 8, bytes.len() - 1]
+            [0, 7, 8, 151, 152, 153, bytes.len() / 2, bytes.len() - 9, bytes.len() - 8, bytes.len() - 1]
         {
             let mut reader = SnapshotReader::new();
             reader.push(&bytes[..end]).unwrap();
@@ -106,10 +106,10 @@ fn the_memory_of_a_snapshot_is_known_from_its_beginning() {
     for filter in filters() {
         let most = filter.most_memory_bytes_after(u64::MAX);
         for bytes in [filter.to_bytes(), filter.blueprint()] {
-            assert_eq!(Filter::memory_of_snapshot(&bytes[..144]).unwrap(), most);
+            assert_eq!(Filter::memory_of_snapshot(&bytes[..152]).unwrap(), most);
             assert_eq!(Filter::memory_of_snapshot(&bytes).unwrap(), most);
             assert!(matches!(
-                Filter::memory_of_snapshot(&bytes[..143]),
+                Filter::memory_of_snapshot(&bytes[..151]),
                 Err(SnapshotError::Truncated { .. })
             ));
         }

@@ -150,7 +150,7 @@ impl Filter {
     }
 
     /// Returns the most memory that the filter of a snapshot or of a [`blueprint`](Self::blueprint) takes, from its
-    /// first 144 bytes or more. Allocates nothing.
+    /// first 152 bytes or more. Allocates nothing.
     ///
     /// # Errors
     /// If the bytes are no beginning of a snapshot that this build reads.
