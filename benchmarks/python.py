@@ -16,13 +16,14 @@ import tempfile
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from datetime import date
+from datetime import date, datetime, timedelta, timezone
 from functools import partial
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
 import numpy
+import pyarrow
 import xxhash
 from numpy.typing import NDArray
 
@@ -233,6 +234,40 @@ def main(lab: str, length: int = 10_000_000) -> None:
     enter("OrderedDict", partial(ordered_dict, WINDOW), listed)
 
     texts = [f"order-{number}" for number in listed[:SINGLES]]
+    # One column of texts in three forms; their answers are compared before they are timed.
+    columns: dict[str, Any] = {
+        "Arrow strings": pyarrow.array(texts),
+        "numpy U": numpy.array(texts),
+        "numpy StringDType": numpy.array(texts, dtype=numpy.dtypes.StringDType()),
+    }
+    answers = [ours(WINDOW)(column).tolist() for column in columns.values()]
+    assert answers[0] == answers[1] == answers[2] == ours(WINDOW)(texts)
+
+    def of_column(column: Any) -> Callable[[], float]:
+        def turn() -> float:
+            check_and_add = ours(WINDOW)
+            return timed(lambda: check_and_add(column))
+
+        return turn
+
+    def at_a_time(now: Any) -> Callable[[], float]:
+        def turn() -> float:
+            seen = Filter(within=timedelta(minutes=10), capacity=1000, false_positive_rate=RATE)
+            seen.add("x", now=now)
+
+            def loop() -> None:
+                for _ in range(SINGLES):
+                    seen.contains("x", now=now)
+
+            return timed(loop)
+
+        return turn
+
+    def built() -> float:
+        """As many filters as singles, so that a nanosecond is one of building a filter."""
+        promise = {"window": 1000, "false_positive_rate": 1e-5, "layout": "slices"}
+        Filter(**promise)  # type: ignore[arg-type]
+        return SINGLES / 1000 * timed(lambda: [Filter(**promise) for _ in range(1000)])  # type: ignore[arg-type]
 
     def single_lately() -> float:
         seen = Filter.from_bytes(empty[WINDOW])
@@ -253,7 +288,13 @@ def main(lab: str, length: int = 10_000_000) -> None:
 
         return timed(loop)
 
-    singles = {"lately check_and_add(str)": single_lately, "rbloom contains and add(str)": single_rbloom}
+    singles = {
+        "lately check_and_add(str)": single_lately,
+        "rbloom contains and add(str)": single_rbloom,
+        "lately contains(str, now=int)": at_a_time(1_767_268_800_000),
+        "lately contains(str, now=datetime)": at_a_time(datetime(2026, 1, 1, 12, tzinfo=timezone.utc)),
+        "a filter of a promise that was built before": built,
+    } | {f"lately, {name}": of_column(column) for name, column in columns.items()}
 
     seconds: dict[str, list[float]] = {name: [] for name in [*contenders, *singles]}
     for number in range(ROUNDS):
@@ -287,6 +328,10 @@ def main(lab: str, length: int = 10_000_000) -> None:
             "over_rust_batch_call": round(median["lately"] / median["Rust batch call"], 2),
             "over_rust_batch_call_with_window_of_all_numbers": round(
                 median[everything] / median["Rust batch call, window of all numbers"], 2
+            ),
+            "numpy_u_over_arrow_strings": round(median["lately, numpy U"] / median["lately, Arrow strings"], 2),
+            "numpy_stringdtype_over_arrow_strings": round(
+                median["lately, numpy StringDType"] / median["lately, Arrow strings"], 2
             ),
             "single_over_rbloom_add_and_contains": round(
                 median["lately check_and_add(str)"] / median["rbloom contains and add(str)"], 2

@@ -8,7 +8,7 @@ venv=target/python-bench-venv
 {
   [ -d $venv ] || python3 -m venv $venv
   pip() { $venv/bin/python -m pip install -q --disable-pip-version-check "$@"; }
-  pip maturin==1.16.0 numpy==2.4.6 xxhash==4.1.0
+  pip maturin==1.16.0 numpy==2.4.6 pyarrow==26.0.1 xxhash==4.1.0
   for peer in rbloom==1.5.4 abloom==1.1.0 fastbloom-rs==0.5.10 pybloomfiltermmap3==0.6.3 preshed==3.0.15 pybloom-live==4.0.0 bloomlib==0.0.3; do
     pip "$peer" || echo "$peer cannot be installed here"
   done

@@ -2,7 +2,7 @@
 """Compares the module's commands with the server's own, on Redis and Valkey, one newly started server at a time.
    benchmarks/redis.sh > benchmarks/<architecture>/redis-<date>.json
 Progress goes to standard error, the record to standard output. ROUNDS sets the number of rounds (default 5). QUICK=1
-takes a tenth of the requests and ids, and 2 rounds."""
+takes a tenth of the requests and ids, and 2 rounds. ONLY=worst_microseconds measures only how long commands take."""
 
 import datetime
 import json
@@ -94,10 +94,10 @@ def race(server):
 
 
 def server_times(client):
-    """Returns the time of each of the module's commands in microseconds, as the server measured it."""
+    """Returns the time of each command on filters in microseconds, as the server measured it."""
     found = {}
     for name, value in client.info("latencystats").items():
-        if "apbf" in name:
+        if any(word in name for word in ("apbf", "copy", "dump", "restore")):
             found[name.removeprefix("latency_percentiles_usec_")] = {
                 share: float(micros) for share, micros in value.items()}
     return found
@@ -131,9 +131,14 @@ def worst(server):
         measured(f"window {window:.0e}, planned before", lambda _: reserve("filter"), prepare=gone)
         measured(f"window {window:.0e}, memory touched first", lambda _: add("filter", REQUESTS),
                  prepare=lambda number: (gone(number), reserve("filter")))
-        for command in ("APBF.INFO", "APBF.CARD"):
-            measured(f"window {window:.0e}", lambda _: [client.execute_command(command, "filter") for _ in range(20)])
-        client.delete("filter")
+        asked = [("APBF.INFO",), ("APBF.CARD",), ("APBF.EXISTS", "item"), ("APBF.AGE", "item"),
+                 *(("APBF.INFO", field) for field in ("inserts", "error_rate", "estimated_error_rate"))]
+        for command, *rest in asked:
+            measured(" ".join([f"window {window:.0e}", *(rest if "INFO" in command else [])]),
+                     lambda _: [client.execute_command(command, "filter", *rest) for _ in range(20)])
+        whole(window, measured, client)
+        client.delete("filter", "copy")
+    growth(server, measured)
     for layout in ("BINS", "ROWS", "BLOCKS", "SLICES"):
         # APBF.APPLY sets the time: each write comes a day after the one before, when all items have expired.
         apply = lambda day: client.execute_command("APBF.APPLY", "timed", day * 86_400_000, "EVERY", "item")
@@ -143,6 +148,44 @@ def worst(server):
         client.delete("timed")
     measured("the default filter, created by", lambda number: client.execute_command("APBF.ADD", f"new{number}", "item"))
     return found
+
+
+def whole(window, measured, client):
+    """Commands that read or write a whole filter, at once and in pieces. A reply has at most 512 MB."""
+    pieces = {}
+
+    def read():
+        cursor = 0
+        while True:
+            following, pieces[cursor] = client.execute_command("APBF.SNAPSHOT", "filter", "CURSOR", cursor)
+            if (cursor := following) == 0:
+                return
+
+    gone = lambda _: client.delete("copy")
+    load = lambda _: [client.execute_command("APBF.LOAD", "copy", "CURSOR", cursor, piece) for cursor, piece in pieces.items()]
+    measured(f"window {window:.0e}, in pieces", lambda _: read())
+    measured(f"window {window:.0e}, in pieces", load, prepare=gone)
+    measured(f"window {window:.0e}", lambda _: client.copy("filter", "copy"), prepare=gone)
+    snapshot = client.execute_command("APBF.SNAPSHOT", "filter")
+    measured(f"window {window:.0e}", lambda _: client.execute_command("APBF.SNAPSHOT", "filter"))
+    measured(f"window {window:.0e}", lambda _: client.execute_command("APBF.LOAD", "copy", snapshot), prepare=gone)
+    dump = client.dump("filter")
+    measured(f"window {window:.0e}", lambda _: client.dump("filter"))
+    measured(f"window {window:.0e}", lambda _: client.restore("copy", 0, dump), prepare=gone)
+
+
+def growth(server, measured):
+    """The longest command while an elastic filter grows to its limit, from nothing."""
+    client = server.client
+    for megabytes in (8, 64):
+        client.config_set("apbf.max-bytes-per-key", megabytes << 20)
+        gone = lambda _: (client.delete("elastic"), client.execute_command("APBF.RESERVE", "elastic", 0.001, 0, "SPAN", 3_600_000))
+        items = [f"key:__rand_int__:{number}" for number in range(100)]
+        fill = lambda _: subprocess.run(
+            ["redis-benchmark", "-p", str(server.port), "-n", str(megabytes * 4_000), "-P", "8", "-r", "1000000000", "-q",
+             "APBF.MADD", "elastic", *items], capture_output=True, check=True)
+        measured(f"elastic, growing to {megabytes} MiB, 100 items at once", fill, prepare=gone)
+    client.config_set("apbf.max-bytes-per-key", 512 << 20)
 
 
 def memory(server):
@@ -187,6 +230,8 @@ def main():
         version = subprocess.run([binary, "--version"], capture_output=True, text=True).stdout.strip()
         found = {"version": re.search(r"v=(\S+)", version)[1], "malloc": re.search(r"malloc=(\S+)", version)[1]}
         for name, measure in (("race", race), ("worst_microseconds", worst), ("memory_bytes", memory)):
+            if os.environ.get("ONLY", name) != name:
+                continue
             with tempfile.TemporaryDirectory() as directory:
                 server = Server(kind, directory).start()
                 try:
@@ -194,6 +239,9 @@ def main():
                 finally:
                     server.stop()
         record["servers"][kind] = found
+        say(kind, "is done")
+        if "race" not in found:
+            continue
         lap = found["race"]
         say(f"{kind} {found['version']}: APBF.ADD {lap['add_over_set']:.2f}x the requests of SET (at least 0.85 wanted), "
             f"APBF.MADD of 100 {lap['madd_items_over_add_items']:.1f}x the items of APBF.ADD (at least 5 wanted)")

@@ -148,6 +148,12 @@ pub(crate) fn fields(text: &[u8], delimiter: u8) -> impl Iterator<Item = Field<'
     let mut next = Some(0);
     std::iter::from_fn(move || {
         let start = next?;
+        if text.get(start) != Some(&b'"') {
+            let end = ends.next();
+            next = end.map(|end| end + 1);
+            let end = end.unwrap_or(text.len());
+            return Some(Field { text, start, quoted_to: None, end, has_doubled_quotes: false });
+        }
         let (quoted_to, has_doubled_quotes) = quoted_part(text, start);
         let bare = quoted_to.map_or(start, |quote| (quote + 1).min(text.len()));
         let end = ends.find(|end| *end >= bare);

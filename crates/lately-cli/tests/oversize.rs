@@ -137,6 +137,12 @@ fn a_line_that_does_not_fit_into_memory_is_an_error() {
     assert!(
         text(&output.stderr).contains("record 11 of ") && text(&output.stderr).contains("--max-record 16MiB")
     );
+    // It fits once, but not twice.
+    let tagged = [input.clone(), directory.file("more", "1\nmore\n")].join(" ");
+    let line = script(600_000, "--emit tagged").replace(&input, &tagged);
+    let output = run(common::program("/bin/sh").args(["-c", &line]), b"");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(output.stdout.len() > 300 << 20 && output.stdout.ends_with(b"xx\nseen\t1\nnew\tmore\n"));
     let flags = "--max-record 16MiB --oversize drop";
     let output = run(common::program("/bin/sh").args(["-c", &script(300_000, flags)]), b"");
     assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 20), "{}", text(&output.stderr));

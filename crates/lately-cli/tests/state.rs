@@ -368,14 +368,23 @@ fn checkpoints_are_made_while_the_stream_pauses() {
 /// has been written.
 #[test]
 fn kill_9_at_any_moment_neither_damages_the_state_nor_loses_records() {
-    const ROUNDS: u64 = 60;
-    let directory = Directory::new("kill");
+    kill_at_any_moment("kill", "--window 20000 --fp 1e-12 --layout slices", 60);
+}
+
+/// The memory grows meanwhile.
+#[test]
+fn kill_9_neither_damages_an_elastic_state_nor_loses_records() {
+    kill_at_any_moment("kill-elastic", "--within 1h --fp 1e-9", 40);
+}
+
+fn kill_at_any_moment(name: &str, promise: &str, rounds: u64) {
+    let directory = Directory::new(name);
     let state = directory.name("state");
-    let line = format!("dedup --window 20000 --fp 1e-12 --layout slices --checkpoint 1ms --state {state}");
+    let line = format!("dedup {promise} --checkpoint 1ms --state {state}");
     answer(&line, b"");
     let mut random = Random(6);
     let mut known = 0;
-    for round in 0..ROUNDS {
+    for round in 0..rounds {
         let mut child = spawn(&mut lately(words(&line)));
         let mut stdin = stdin_of(&mut child);
         // The stream continues after the last record in the state.

@@ -99,7 +99,8 @@ class Deduplicator:
     def commit(self) -> None:
         """Tells Kafka, so that its tools show how far the group is."""
         topic = self.consumer.assignment()[0].topic if self.partitions else ""
-        offsets = [TopicPartition(topic, number, state.offset) for number, state in self.partitions.items() if state.offset >= 0]
+        known = {number: state.offset for number, state in self.partitions.items() if state.offset >= 0}
+        offsets = [TopicPartition(topic, number, offset) for number, offset in known.items()]
         if offsets:
             self.consumer.commit(offsets=offsets, asynchronous=False)
 

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::items::{self, Nulls, Reader, Wanted};
+use crate::items::{self, Nulls, Reading, Wanted};
 
 /// This hash must differ from the hash of the filters; otherwise the items of one shard would be close
 /// together in its filter.
@@ -67,7 +67,7 @@ pub(crate) fn grouped<'py>(
 ) -> PyResult<(usize, Vec<usize>, bool, Vec<Group<'py>>)> {
     let py = items.py();
     let count = shard_count(shards)?;
-    let items = Reader { wanted: Wanted::Bytes, nulls: Nulls::read(nulls)? }.read_key(items, key)?;
+    let items = Reading { wanted: Wanted::Bytes, nulls: Nulls::read(nulls)? }.read_key(items, key)?;
     let mut groups = BTreeMap::<u32, Group<'py>>::new();
     let mut failed = Ok(());
     items.for_each(|position, bytes| {

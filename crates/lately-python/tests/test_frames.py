@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy
@@ -110,5 +111,7 @@ def test_what_is_no_table_is_refused() -> None:
         unseen(pandas.DataFrame(), "id", filter=Filter(**PROMISE), window=5)
     with pytest.raises(ValueError, match='refresh = "always"|refresh = .always. is not possible'):
         unseen(pandas.DataFrame(), "id", refresh="always", **PROMISE)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="time was given, but a SimpleNamespace lives on the clock of its servers"):
+        unseen(pandas.DataFrame(), "id", filter=SimpleNamespace(), time="at")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="there are no sources"):
         unseen_parquet([], "target", "id", **PROMISE)

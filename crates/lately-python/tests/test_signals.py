@@ -41,7 +41,7 @@ def test_an_interrupted_call_says_how_far_it_got(kind: type[Filter], column: boo
             # The list may have been read before the signal came.
             seen.check_and_add_many(numbers)
             expected = [True]
-    assert time.monotonic() - sent < 1
+    assert time.monotonic() - sent < 3
     if not column and not hasattr(stopped.value, "items_done"):
         assert seen.statistics().inserts == 0, "stopped while the items were read"
         return
@@ -59,7 +59,7 @@ def test_endless_iterators_can_be_stopped(kind: type[Filter]) -> None:
     seen = kind(window=1000, false_positive_rate=1e-6)
     with signalled(0.2) as sent, pytest.raises(KeyboardInterrupt):
         seen.add_many(itertools.count())
-    assert time.monotonic() - sent < 1 and seen.statistics().inserts == 0
+    assert time.monotonic() - sent < 3 and seen.statistics().inserts == 0
 
 
 def test_a_signal_handler_may_use_the_filter() -> None:

@@ -173,10 +173,11 @@ def test_a_burst_of_all_items_at_once_keeps_the_rate() -> None:
         assert all(seen.contains_many(range(50_000), now=NOON_MS + phase + 10 * MINUTE))
 
 
-@given(st.lists(st.tuples(st.integers(0, 40).map(str), st.integers(0, 400)), min_size=1, max_size=120))
-def test_events_against_an_exact_span(events: list[tuple[str, int]]) -> None:
+@pytest.mark.parametrize("size", [{"capacity": 1000}, {}], ids=["fixed", "elastic"])
+@given(events=st.lists(st.tuples(st.integers(0, 40).map(str), st.integers(0, 400)), min_size=1, max_size=120))
+def test_events_against_an_exact_span(size: dict[str, int], events: list[tuple[str, int]]) -> None:
     span = 1000
-    seen = new(within=timedelta(milliseconds=span), capacity=1000, false_positive_rate=1e-9, max_slack=10)
+    seen = new(within=timedelta(milliseconds=span), false_positive_rate=1e-9, max_slack=10, **size)
     plan = seen.plan()
     segments = plan.required_matches + plan.window_generations
     now, last = 0, dict[str, int]()

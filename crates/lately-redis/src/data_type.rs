@@ -16,7 +16,7 @@ use crate::value::Value;
 const PATCH_WORDS: usize = 1 << 17;
 
 /// Memory that counts as one unit of the server's free effort.
-const PAGE_BYTES: usize = 4096;
+pub(crate) const PAGE_BYTES: usize = 4096;
 
 /// Neither saving nor loading makes a second copy of the filter.
 impl DataType for Value {

@@ -5,6 +5,7 @@
 //!
 //! ```text
 //! commands                        one file per family of commands
+//! incoming                        a filter whose snapshot comes in pieces
 //! data_type  info_section         how a key is saved, loaded and rewritten; the section of INFO
 //! configs                         the default promise, and the largest size of a key
 //! planning                        where a promise becomes a plan
@@ -22,6 +23,7 @@ mod arguments;
 mod commands;
 mod configs;
 mod data_type;
+mod incoming;
 mod info_section;
 mod planning;
 mod raw;
@@ -40,6 +42,7 @@ fn register(module: &Module) -> Result<(), NotRegistered> {
     // expensive.
     lately::ask_for_huge_pages(false);
     module.data_type::<value::Value>()?;
+    module.data_type::<incoming::Incoming>()?;
     configs::register(module)?;
     commands::register(module)?;
     module.load_configs()?;

@@ -2,14 +2,18 @@
 
 use std::cell::Cell;
 
-use lately::{ConfigError, Plan, Promise};
+use lately::{ConfigError, Layout, Plan, Promise};
 
 thread_local! {
     /// The latest promise that could be planned, and its plan.
     static LATEST: Cell<Option<(Promise, Plan)>> = const { Cell::new(None) };
 }
 
-/// Returns the plan that keeps the promise.
+/// What rows take on a server besides the memory of their plan: a table of the ages of a row's parts.
+const ROWS_TABLE_BYTES: u64 = 1000;
+
+/// Returns the plan that keeps the promise: the library's, or bins for windows so small that the table of rows would take
+/// more than their items.
 ///
 /// Remembers the latest plan. Planning takes milliseconds, and an application often creates thousands of keys
 /// with the same promise.
@@ -17,11 +21,21 @@ pub(crate) fn plan(promise: &Promise) -> Result<Plan, ConfigError> {
     match LATEST.get() {
         Some((planned, plan)) if planned == *promise => Ok(plan),
         _ => {
-            let plan = promise.plan()?;
+            let plan = smallest(promise, promise.plan()?);
             LATEST.set(Some((*promise, plan)));
             Ok(plan)
         }
     }
+}
+
+fn smallest(promise: &Promise, plan: Plan) -> Plan {
+    if promise.layout.is_some() || promise.shape.is_some() || plan.layout() != Layout::Rows {
+        return plan;
+    }
+    let mut as_bins = *promise;
+    as_bins.layout = Some(Layout::Bins);
+    let bins = as_bins.plan().ok().filter(|bins| bins.memory_bytes < plan.memory_bytes + ROWS_TABLE_BYTES);
+    bins.unwrap_or(plan)
 }
 
 #[cfg(test)]

@@ -264,6 +264,7 @@ functions! {
         fn FreeString(ctx: *mut Ctx, string: *mut String);
         fn StringPtrLen(string: *const String, len: *mut usize) -> *const c_char;
         fn OpenKey(ctx: *mut Ctx, name: *mut String, mode: c_int) -> *mut Key;
+        fn DeleteKey(key: *mut Key) -> c_int;
         fn CloseKey(key: *mut Key);
         fn KeyType(key: *mut Key) -> c_int;
         fn ModuleTypeGetType(key: *mut Key) -> *mut Type;

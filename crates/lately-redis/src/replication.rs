@@ -16,6 +16,9 @@ use crate::value::Value;
 
 pub(crate) const CREATE: &CStr = c"apbf.create";
 pub(crate) const PATCH: &CStr = c"apbf.patch";
+pub(crate) const LOAD: &CStr = c"apbf.load";
+/// The keyword before the number of a piece's first byte.
+pub(crate) const CURSOR: &CStr = c"CURSOR";
 pub(crate) const APPLY: &CStr = c"apbf.apply";
 pub(crate) const MADD: &CStr = c"apbf.madd";
 pub(crate) const MADDNX: &CStr = c"apbf.maddnx";

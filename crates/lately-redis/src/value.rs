@@ -1,8 +1,9 @@
 //! The value of a key: a filter.
 
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use lately::{AsOf, Counters, Filter, Window};
+use lately::{AsOf, Counters, Filter, SnapshotWriter, Window};
 
 use crate::allocator;
 use crate::server::{self, Failure};
@@ -28,6 +29,8 @@ pub(crate) struct Value {
     pub(crate) traffic: Traffic,
     /// The inserts before the traffic was counted.
     uncounted_inserts: u64,
+    /// A snapshot that clients read in pieces.
+    pieces: RefCell<Option<Box<SnapshotWriter>>>,
 }
 
 impl Value {
@@ -36,7 +39,13 @@ impl Value {
         let (built, bytes) = allocator::measured(|| {
             build().map(|filter| {
                 let uncounted_inserts = filter.counters().inserts;
-                Box::new(Self { filter, allocated_bytes: 0, traffic: Traffic::default(), uncounted_inserts })
+                Box::new(Self {
+                    filter,
+                    allocated_bytes: 0,
+                    traffic: Traffic::default(),
+                    uncounted_inserts,
+                    pieces: RefCell::default(),
+                })
             })
         });
         built.map(|mut value| {
@@ -54,6 +63,7 @@ impl Value {
 
     /// Changes the filter, and measures the memory that an elastic one takes then. The others never take more or less.
     pub(crate) fn change<T>(&mut self, change: impl FnOnce(&mut Filter) -> T) -> T {
+        *self.pieces.get_mut() = None;
         if !self.is_elastic() {
             return change(&mut self.filter);
         }
@@ -65,6 +75,21 @@ impl Value {
             BYTES.fetch_sub(before as u64, Ordering::Relaxed);
         }
         result
+    }
+
+    /// Returns the piece of the snapshot that begins at this byte, which is 0 or the end of the piece before. Returns
+    /// `None` at another byte, and if the filter has changed since the first piece.
+    pub(crate) fn piece_of_snapshot(&self, begin: u64, most: usize) -> Option<Vec<u8>> {
+        let mut pieces = self.pieces.borrow_mut();
+        if begin == 0 {
+            *pieces = Some(Box::new(SnapshotWriter::new(&self.filter)));
+        }
+        let writer = pieces.as_mut().filter(|writer| writer.written() == begin)?;
+        let piece = writer.next_piece(&self.filter, most)?;
+        if writer.written() == self.filter.snapshot_len() {
+            *pieces = None;
+        }
+        Some(piece)
     }
 
     /// Fails if a counter is above half of what a snapshot can hold: 2^52 generations, and 2^62 of everything

@@ -77,7 +77,7 @@ class Server:
     def connect(self, **options):
         return redis.Redis(port=self.port, **options)
 
-    def wait_until_ready(self, seconds=60):
+    def wait_until_ready(self, seconds=120):
         deadline = time.monotonic() + seconds
         while True:
             try:
@@ -172,7 +172,7 @@ def servers(kind, tmp_path):
     assert not crashed, crashed[0]
 
 
-def eventually(condition, seconds=30):
+def eventually(condition, seconds=60):
     """Waits until `condition` returns a true value, and returns it. Fails after `seconds`."""
     deadline = time.monotonic() + seconds
     while not (result := condition()):

@@ -58,7 +58,7 @@ class Cluster:
             server.wait_until_ready()
         addresses = [f"127.0.0.1:{server.port}" for server in self.servers]
         cli(self.servers[0].port, "--cluster", "create", *addresses, "--cluster-replicas", 1, "--cluster-yes")
-        eventually(lambda: all(self.is_whole(server) for server in self.servers), seconds=60)
+        eventually(lambda: all(self.is_whole(server) for server in self.servers), seconds=120)
 
     @staticmethod
     def is_whole(server):
@@ -159,7 +159,7 @@ class Load:
             self.failure = failure
 
     def add(self, shard, some):
-        key, deadline = shard_key(NAME, shard), time.monotonic() + 60
+        key, deadline = shard_key(NAME, shard), time.monotonic() + 120
         while True:
             assert time.monotonic() < deadline, f"{key} cannot be written: {self.last_error!r}"
             # The server may have executed an attempt that failed, so it counts against the window.
@@ -251,7 +251,7 @@ def test_one_window_over_the_cluster_through_resharding_and_failover(cluster):
         victim.kill()
         # Its replica takes over. The new primary has no replica.
         load.replicas = 0
-        eventually(lambda: len(cluster.primaries()) == 3, seconds=60)
+        eventually(lambda: len(cluster.primaries()) == 3, seconds=120)
         load.wait_for(2000)
         survivors = cluster.connect()
         spread = by_shard(acknowledged, SHARDS)
@@ -261,7 +261,7 @@ def test_one_window_over_the_cluster_through_resharding_and_failover(cluster):
         # The killed server comes back as a replica of the new primary.
         victim.start()
         eventually(lambda: victim.client.info("replication")["role"] == "slave"
-                   and victim.client.info("replication")["master_link_status"] == "up", seconds=60)
+                   and victim.client.info("replication")["master_link_status"] == "up", seconds=120)
         load.replicas = 1
         load.wait_for(2000)
 
@@ -322,7 +322,7 @@ def test_time_windows_move_between_nodes(cluster):
         for server in (target, source):
             server.client.execute_command("CLUSTER", "SETSLOT", slot, "NODE", cluster.node_id(target))
     eventually(lambda: target.client.execute_command("CLUSTER", "COUNTKEYSINSLOT", slot) == 2
-               and cluster.owner("t") is target, seconds=60)
+               and cluster.owner("t") is target, seconds=120)
     assert {key: target.digest(key) for key in digests} == digests
     client = cluster.connect()
     assert all(client.execute_command("APBF.MEXISTS", "{t}grown", *items(0, 50_000)))

@@ -30,12 +30,21 @@ def test_commands_print_the_replies_that_the_document_shows(server):
 
 def test_the_document_and_the_tests_choose_the_same_shards():
     import shards
-    (code,) = blocks("python")
+    (code,) = (block for block in blocks("python") if "SHARDS" in block)
     names = {}
     exec(code.split("cluster =")[0].replace("from redis.cluster import RedisCluster", ""), names)
     items = [f"item-{number}".encode() for number in range(1000)]
     assert [names["shard_of"](item) for item in items] == [shards.shard_of(item, 48) for item in items]
     assert shards.shard_key("seen", 7) == f"{{seen:{7}}}"
+
+
+def test_the_document_s_loop_copies_a_filter_in_pieces(server):
+    (code,) = (block for block in blocks("python") if "CURSOR" in block)
+    server.client.execute_command("APBF.RESERVE", "seen", 0.001, 1_000_000)
+    server.client.execute_command("APBF.MADD", "seen", "a", "b")
+    target = server.connect(db=1)
+    exec(code, {"source": server.client, "target": target})
+    assert target.execute_command("DEBUG", "DIGEST-VALUE", "seen")[0] == server.digest("seen")
 
 
 def test_every_command_and_config_is_in_the_document(client):

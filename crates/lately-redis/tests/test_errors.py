@@ -66,6 +66,11 @@ def refused(client, *command):
     (("APBF.INFO", "f"), "no such key"),
     (("APBF.SNAPSHOT", "f"), "no such key"),
     (("APBF.LOAD", "f", ""), "cut off"),
+    (("APBF.LOAD", "f", "CURSOR", -1, "x"), "CURSOR is '-1'"),
+    (("APBF.LOAD", "f", "CURSOR", 0, ""), "cut off"),
+    (("APBF.LOAD", "f", "CURSOR", 0, "something else"), "not a lately snapshot"),
+    (("APBF.LOAD", "f", "PLACE", 0, "x"), "'PLACE' is not an option"),
+    (("APBF.RESERVE", "f", 0.01, 10**14), "apbf.max-bytes-per-key"),
     (("APBF.LOAD", "f", "LATELY\r\n"), "cut off"),
     (("APBF.LOAD", "f", "something else"), "not a lately snapshot"),
     (("APBF.PLAN", 0.01), "wrong number of arguments"),
@@ -89,7 +94,7 @@ def test_every_command_checks_its_number_of_arguments(client):
                     "PLAN", "SNAPSHOT", "LOAD", "CREATE", "PATCH", "APPLY"):
         assert "wrong number of arguments" in refused(client, f"APBF.{command}")
     for command in (("ADD", "f", "a", "b"), ("EXISTS", "f", "a", "b"), ("INFO", "f", "window", "span_ms"),
-                    ("CARD", "f", "x"), ("LOAD", "f", "x", "y"), ("AGE", "f", "a", "b")):
+                    ("CARD", "f", "x"), ("LOAD", "f", "x", "y"), ("SNAPSHOT", "f", "CURSOR"), ("AGE", "f", "a", "b")):
         client.execute_command("APBF.ADD", "f", "a")
         assert "wrong number of arguments" in refused(client, f"APBF.{command[0]}", *command[1:])
 
@@ -132,6 +137,19 @@ def test_a_damaged_snapshot_is_refused_wherever_it_is_damaged(client):
     replies = pipeline.execute(raise_on_error=False)
     assert all(isinstance(reply, redis.ResponseError) for reply in replies)
     assert client.exists("g") == 0
+
+
+def test_the_size_of_a_blueprint_is_checked_before_anything_is_allocated(client):
+    client.execute_command("APBF.RESERVE", "f", 0.01, 50, "LAYOUT", "SLICES")
+    snapshot = client.execute_command("APBF.SNAPSHOT", "f")
+    k, l = struct.unpack_from("<II", snapshot, 16)
+    head = bytearray(snapshot[:152 + 16 * (k + l)])
+    # Terabytes of cells.
+    head[40:48] = struct.pack("<Q", 10**13)
+    blueprint = bytes(head) + struct.pack("<Q", xxhash.xxh3_64_intdigest(bytes(head)))
+    message = refused(client, "APBF.CREATE", "g", blueprint)
+    assert "bytes, but apbf.max-bytes-per-key is 536870912" in message
+    assert not client.exists("g")
 
 
 def test_counters_that_leave_no_room_for_more_inserts_are_refused(client):
@@ -203,7 +221,7 @@ def test_a_filter_that_does_not_fit_into_memory_is_refused(server):
     client.config_set("apbf.max-bytes-per-key", 2**62)
     try:
         message = refused(client, "APBF.RESERVE", "f", 0.001, 2**47)
-        assert "cannot be allocated" in message
+        assert "which cannot be allocated: ask for a smaller window" in message and "snapshot" not in message
         assert client.exists("f") == 0 and client.ping()
     finally:
         client.config_set("apbf.max-bytes-per-key", 512 << 20)

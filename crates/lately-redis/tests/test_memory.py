@@ -35,6 +35,14 @@ def test_memory_usage_equals_the_growth_of_the_server_s_memory(servers, window, 
     assert said - 256 <= info(client, "f0")["allocated_bytes"] <= said
 
 
+@pytest.mark.parametrize("promise", ((0.01, 10), (0.001, 1000), (0.01, 10, "SPAN", 1000)), ids=str)
+def test_a_small_filter_takes_little_besides_its_items(client, promise):
+    client.execute_command("APBF.RESERVE", "f", *promise)
+    memory = info(client, "f")["memory_bytes"]
+    # Allocators round up by a quarter at most.
+    assert client.memory_usage("f") < 1.25 * memory + 600
+
+
 def test_nothing_is_allocated_after_creation(server):
     client = server.client
     client.execute_command("APBF.RESERVE", "f", 0.001, 10_000)

@@ -214,7 +214,8 @@ mod window;
 pub use ageing::AgeRange;
 pub use error::{ConfigError, JumpError, SnapshotError};
 pub use filter::{
-    AnyFilter, AsOf, Builder, Counters, FORMAT_VERSION, Filter, Statistics, Unseen, UnseenBy, UnseenExt,
+    AnyFilter, AsOf, Builder, Counters, FORMAT_VERSION, Filter, SnapshotReader, SnapshotWriter, Statistics,
+    Unseen, UnseenBy, UnseenExt,
 };
 #[cfg(feature = "std")]
 pub use filter::{PendingSave, SharedFilter};

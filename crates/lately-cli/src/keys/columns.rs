@@ -5,7 +5,8 @@ use super::wanted::Wanted;
 use crate::csv::{self, BYTE_ORDER_MARK};
 use crate::shown::shown;
 
-/// How many bytes of a column's name a message shows.
+/// How many columns a message shows, and how many bytes of each name.
+const SHOWN_NAMES: usize = 30;
 const SHOWN_NAME: usize = 60;
 
 /// The wanted columns and their slots.
@@ -40,14 +41,34 @@ impl Columns {
             return Ok(());
         }
         let header = header.strip_prefix(BYTE_ORDER_MARK).unwrap_or(header);
-        let name_of = |field: csv::Field<'_>| {
-            let mut name = Vec::new();
+        let mut indexes: Vec<Option<usize>> = vec![None; self.names.len()];
+        let (mut name, mut shown_names, mut has_more) = (Vec::new(), Vec::new(), false);
+        for (index, field) in csv::fields(header, self.delimiter).enumerate() {
+            name.clear();
             field.append_to(&mut name);
-            name
-        };
-        let columns: Vec<Vec<u8>> = csv::fields(header, self.delimiter).map(name_of).collect();
-        let indexes: Result<Vec<_>, _> = self.names.iter().map(|name| index_of(name, &columns)).collect();
-        self.wanted = Wanted::new(indexes?);
+            if shown_names.len() < SHOWN_NAMES {
+                shown_names.push(shown(&name, SHOWN_NAME));
+            } else {
+                has_more = true;
+            }
+            for (wanted, found) in self.names.iter().zip(&mut indexes) {
+                if wanted.as_bytes() == name && found.replace(index).is_some() {
+                    return Err(format!(
+                        "the header has more than one column `{wanted}`; rename all but one, or give its number with --field"
+                    ));
+                }
+            }
+        }
+        for (wanted, found) in self.names.iter().zip(&indexes) {
+            if found.is_none() {
+                let more = if has_more { ", ..." } else { "" };
+                return Err(format!(
+                    "the header has no column `{wanted}`; it has {}{more}",
+                    shown_names.join(", ")
+                ));
+            }
+        }
+        self.wanted = Wanted::new(indexes.into_iter().flatten());
         Ok(())
     }
 
@@ -60,21 +81,6 @@ impl Columns {
             Some(range) => values.set(slot, range),
             None => values.set_resolved(slot, |value| field.append_to(value)),
         });
-    }
-}
-
-fn index_of(name: &str, columns: &[Vec<u8>]) -> Result<usize, String> {
-    let mut found = columns.iter().enumerate().filter(|(_, column)| *column == name.as_bytes());
-    match (found.next(), found.next()) {
-        (Some((index, _)), None) => Ok(index),
-        (Some(_), Some(_)) => {
-            Err(format!("the header has more than one column `{name}`; rename all but one"))
-        }
-        (None, _) => {
-            let names: Vec<_> = columns.iter().take(30).map(|column| shown(column, SHOWN_NAME)).collect();
-            let more = if columns.len() > names.len() { ", ..." } else { "" };
-            Err(format!("the header has no column `{name}`; it has {}{more}", names.join(", ")))
-        }
     }
 }
 

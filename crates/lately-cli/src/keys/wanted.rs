@@ -17,14 +17,19 @@ impl Wanted {
 
     /// Calls `set` with the slot and the value of each wanted index. Stops after the last one.
     #[inline]
-    pub(super) fn take<T>(&self, values: impl Iterator<Item = T>, mut set: impl FnMut(usize, &T)) {
-        let mut places = self.places.iter().peekable();
-        for (index, value) in values.enumerate() {
-            while let Some((_, slot)) = places.next_if(|(wanted, _)| *wanted == index) {
-                set(*slot, &value);
+    pub(super) fn take<T>(&self, mut values: impl Iterator<Item = T>, mut set: impl FnMut(usize, &T)) {
+        // The next index, and the value before it.
+        let (mut next, mut last) = (0, None);
+        for (index, slot) in &self.places {
+            while next <= *index {
+                last = values.next();
+                next += 1;
+                if last.is_none() {
+                    return;
+                }
             }
-            if places.peek().is_none() {
-                return;
+            if let Some(value) = &last {
+                set(*slot, value);
             }
         }
     }

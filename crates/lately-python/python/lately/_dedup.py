@@ -114,19 +114,25 @@ class _Check:
             filter = Filter(**promise)
         elif promise:
             keywords = ", ".join(promise)
-            raise TypeError(f"filter was given, so these keywords have no effect: {keywords}; leave out filter or the keywords")
-        self._seen_lately = getattr(filter, "check_and_add" if refresh == "every" else "check_or_add", None)
-        if self._seen_lately is None:
-            raise TypeError(f"filter cannot be of type {type(filter).__name__}: give a Filter, a SharedFilter or a ShardedFilter")
-        if time is not None and "now" not in inspect.signature(self._seen_lately).parameters:
+            raise TypeError(
+                f"filter was given, so these keywords have no effect: {keywords}; leave out filter or the keywords"
+            )
+        seen_lately = getattr(filter, "check_and_add" if refresh == "every" else "check_or_add", None)
+        if not callable(seen_lately):
+            raise TypeError(
+                f"filter cannot be of type {type(filter).__name__}: give a Filter, a SharedFilter or a ShardedFilter"
+            )
+        if time is not None and "now" not in inspect.signature(seen_lately).parameters:
             raise TypeError(
                 f"time was given, but a {type(filter).__name__} lives on the clock of its servers: leave out time, or use a Filter"
             )
+        self._key: Callable[[Any], Item] | None = key if callable(key) else None
         if isinstance(key, str):
-            key = itemgetter(key)
+            self._key = itemgetter(key)
         elif key is not None and not callable(key):
-            key = itemgetter(*key)
-        self._key, self._time, self._nulls = key, time, nulls
+            self._key = itemgetter(*key)
+        self._time, self._nulls = time, nulls
+        self._seen_lately: Callable[..., Any] = seen_lately
         self._options: dict[str, Any] = {} if max_jump is None else {"max_jump": max_jump}
 
     def __call__(self, element: Any) -> Any:

@@ -16,7 +16,8 @@ def of(filter: Any) -> str:
         "rate": f"{statistics.estimated_false_positive_rate:.2e} now, {plan.false_positive_rate:.2e} at the worst moment",
         "items": f"about {statistics.estimated_distinct_items:,.0f} different, {statistics.inserts:,} inserts in all",
     }
-    rows = [f"<tr><th style='text-align:left'>{name}</th><td colspan=2>{escape(text)}</td></tr>" for name, text in facts.items()]
+    head = "<tr><th style='text-align:left'>{}</th><td colspan=2>{}</td></tr>"
+    rows = [head.format(name, escape(text)) for name, text in facts.items()]
     # The fullest segment has the longest bar: fills are often small.
     fullest = max(max(statistics.fill_by_age, default=0.0), 1e-9)
     for fill, age in zip(statistics.fill_by_age, statistics.items_by_age, strict=True):

@@ -13,6 +13,7 @@ from lately._types import Column, FilterKeywords, Item, Items, Key, Nulls, Promi
 __version__: str
 
 __all__ = [
+    "__version__",
     "AllocationError",
     "BaseFilter",
     "ConfigError",

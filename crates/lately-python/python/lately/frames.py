@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, Protocol, Unpack
 
-from lately._native import Filter
+from lately._native import BaseFilter, Filter
 from lately._types import Key, Nulls, Promise
 
 __all__ = ["Passed", "unseen", "unseen_parquet"]
@@ -63,14 +63,14 @@ def unseen(
         keywords = ", ".join(promise)
         raise TypeError(f"filter was given, so these keywords have no effect: {keywords}; leave out filter or the keywords")
     # Also checks the promise, before the first row is read.
-    seen = Filter(**promise) if filter is None else filter
-    sieve = _Sieve(seen, key, refresh, time, max_jump, nulls)
+    own = Filter(**promise) if filter is None else None
+    sieve = _Sieve(filter or own, key, refresh, time, max_jump, nulls)
     kind = f"{type(frames).__module__.partition('.')[0]}.{type(frames).__name__}"
     match kind:
         case "pandas.DataFrame" | "polars.DataFrame" | "pyarrow.Table" | "pyarrow.RecordBatch":
             return sieve.rows(frames)
         case "polars.LazyFrame":
-            return _lazily(frames, sieve, None if filter is not None else seen.to_bytes())  # type: ignore[attr-defined]
+            return _lazily(frames, sieve, None if own is None else own.to_bytes())
         case "pyarrow.RecordBatchReader":
             import pyarrow
 
@@ -154,6 +154,11 @@ class _Sieve:
         self.seen, self._key, self._refresh, self._time, self._nulls = seen, key, refresh, time, nulls
         if max_jump is not None and time is None:
             raise ValueError("max_jump was given without time: leave it out, or give time")
+        if time is not None and not isinstance(seen, BaseFilter):
+            raise TypeError(
+                f"time was given, but a {type(seen).__name__} lives on the clock of its servers: leave out time, or use a "
+                "Filter"
+            )
         self._max_jump = {} if max_jump is None else {"max_jump": max_jump}
 
     def over(self, seen: Any) -> "_Sieve":

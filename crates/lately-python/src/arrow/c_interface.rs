@@ -6,6 +6,7 @@ use std::mem;
 
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::critical_section::with_critical_section;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
 
 #[repr(C)]
@@ -185,10 +186,13 @@ impl<T: Structure> Owned<T> {
     /// released before: its pointers are not valid, and a consumed array would look like an empty one.
     pub(super) fn take_from(capsule: &Bound<'_, PyCapsule>) -> PyResult<Self> {
         let inside = capsule.pointer_checked(Some(T::CAPSULE))?.cast::<T>();
-        // SAFETY: by the Arrow PyCapsule interface, a capsule of this name holds this structure. A consumer
-        // takes it over by moving it and marking the original as released. The interpreter is attached, so no
-        // other thread moves it at the same time.
-        Self(unsafe { inside.replace(mem::zeroed()) }).if_live()
+        // Without the GIL, another thread might take it at the same time.
+        let taken = with_critical_section(capsule, || {
+            // SAFETY: by the Arrow PyCapsule interface, a capsule of this name holds this structure. A consumer
+            // takes it over by moving it and marking the original as released.
+            unsafe { inside.replace(mem::zeroed()) }
+        });
+        Self(taken).if_live()
     }
 
     fn if_live(self) -> PyResult<Self> {

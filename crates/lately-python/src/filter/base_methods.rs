@@ -9,7 +9,7 @@ use super::action::Action;
 use super::bulk::Bulk;
 use super::classes::{self, BaseFilter};
 use super::snapshot;
-use crate::items::{Cursor, Nulls, Reader, Wanted};
+use crate::items::{Cursor, Nulls, Reading, Wanted};
 use crate::time::{Now, Times};
 use crate::{answers, errors, items, report};
 
@@ -39,7 +39,7 @@ impl BaseFilter {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = items.py();
         let nulls = Nulls::read(nulls)?;
-        let items = Reader { wanted: Wanted::Hashes(self.hash_function), nulls }.read_key(items, key)?;
+        let items = Reading { wanted: Wanted::Hashes(self.hash_function), nulls }.read_key(items, key)?;
         self.core.clock.check_given(now, max_jump)?;
         let times = Times::read(now, max_jump, items.len())?;
         let bulk = Bulk {

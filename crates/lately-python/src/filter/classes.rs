@@ -37,8 +37,10 @@ impl BaseFilter {
 /// most at the requested rate. Several threads may use it; their calls run one at a time (see SharedFilter).
 ///
 /// window: how many of the newest inserts are never forgotten.
-/// within, capacity: instead of window: the timedelta whose inserts are never forgotten, and the largest
-///     number of different items expected in it; they may all come at once.
+/// within: instead of window: the timedelta whose inserts are never forgotten. Memory follows the traffic, up
+///     to max_memory (256 MiB by default).
+/// capacity: the largest number of different items expected within that time; they may all come at once.
+///     Memory is then fixed.
 /// false_positive_rate: how often an item that was never added may be reported, at the worst moment.
 /// max_slack: how many items that have left the window may still be reported, as a fraction of the window. By
 ///     default the planner aims at 0.2.
@@ -46,7 +48,7 @@ impl BaseFilter {
 /// prefer: "balanced" (the default: the least memory among the layouts that touch at most two cache lines),
 ///     "speed" (the fewest memory accesses) or "memory" (the least memory).
 /// max_memory: the maximum number of bytes. If the rate or the window is left out, the planner takes the best
-///     that fits.
+///     that fits. Without capacity: the most that the filter grows to.
 /// shape: use only this (k, l).
 /// overload: what a time window keeps if more inserts arrive than its capacity: "keep_window" (the default)
 ///     or "keep_rate".
@@ -77,9 +79,9 @@ impl Filter {
 /// A filter that threads share: bulk calls of several threads run at the same time, without a lock around the
 /// filter.
 ///
-/// It takes the keywords of Filter, and its snapshots have the same format. If several threads check and add
-/// the same new item at the same time, exactly one of them is told that it is new (with the layouts "bins"
-/// and "rows"; one of them is the default for nearly every promise).
+/// It takes the keywords of Filter, and its snapshots have the same format. A time window needs a capacity. If
+/// several threads check and add the same new item at the same time, exactly one of them is told that it is
+/// new. That holds in the layouts "bins" and "rows", so it takes one of them, unless you name another layout.
 ///
 /// >>> from concurrent.futures import ThreadPoolExecutor
 /// >>> from lately import SharedFilter

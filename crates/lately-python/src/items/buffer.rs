@@ -8,7 +8,7 @@ use pyo3::types::PyMemoryView;
 use super::code_points;
 use super::collected::Collected;
 use super::column::{Column, column_refused};
-use super::reader::Wanted;
+use super::reading::Wanted;
 use super::strided::Strided;
 
 pub(super) enum Found {

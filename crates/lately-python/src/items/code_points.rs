@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::collected::Collected;
-use super::reader::Wanted;
+use super::reading::Wanted;
 use super::strided::Strided;
 use crate::errors::NoMemory;
 

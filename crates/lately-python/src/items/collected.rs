@@ -3,7 +3,7 @@
 use lately::HashFunction;
 
 use super::column::Elements;
-use super::reader::Wanted;
+use super::reading::Wanted;
 use super::{Items, Source};
 use crate::errors::{self, NoMemory};
 

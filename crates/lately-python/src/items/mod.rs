@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `item.rs` | which bytes a Python object is |
 //! | `reader.rs` | which kind of column or iterable an object is |
+//! | `reading.rs` | what a call wants of its items |
 //! | `nulls.rs` | what a call does with missing items |
 //! | `column.rs` | the trait of many items in memory |
 //! | `collected.rs` | items that had to be read one by one: their hashes, or their bytes |
@@ -27,6 +28,7 @@ mod keys;
 mod nulls;
 mod numpy_strings;
 mod reader;
+mod reading;
 mod sequence;
 mod strided;
 
@@ -35,7 +37,7 @@ use lately::HashFunction;
 use column::Column;
 pub(crate) use item::{hash_of, item_bytes, with_bytes};
 pub(crate) use nulls::Nulls;
-pub(crate) use reader::{Reader, Wanted};
+pub(crate) use reading::{Reading, Wanted};
 
 /// Number of hashes that are computed before they are passed to the filter. They fit into the processor's
 /// cache.

@@ -9,7 +9,7 @@ use pyo3::types::PyCapsule;
 
 use super::collected::Collected;
 use super::nulls;
-use super::reader::Reader;
+use super::reading::Reading;
 use crate::errors;
 
 /// As numpy unpacks a text.
@@ -32,7 +32,7 @@ type Release = unsafe extern "C" fn(*mut c_void);
 const TEXTS_PER_LOCK: usize = 4096;
 
 /// Returns `None` if the array has another type.
-pub(super) fn read(array: &Bound<'_, PyAny>, reader: Reader) -> PyResult<Option<Collected>> {
+pub(super) fn read(array: &Bound<'_, PyAny>, reading: Reading) -> PyResult<Option<Collected>> {
     let py = array.py();
     let dtype = array.getattr(intern!(py, "dtype"))?;
     if dtype.get_type().name()? != "StringDType"
@@ -45,7 +45,7 @@ pub(super) fn read(array: &Bound<'_, PyAny>, reader: Reader) -> PyResult<Option<
     let (first, _): (usize, bool) = interface.get_item("data")?.extract()?;
     let (stride,): (isize,) = array.getattr(intern!(py, "strides"))?.extract()?;
     let len = array.len()?;
-    let mut collected = Collected::new(reader.wanted, len)?;
+    let mut collected = Collected::new(reading.wanted, len)?;
     for block in (0..len).step_by(TEXTS_PER_LOCK) {
         py.check_signals()?;
         let texts = Texts::lock(&functions, &dtype);
@@ -54,7 +54,7 @@ pub(super) fn read(array: &Bound<'_, PyAny>, reader: Reader) -> PyResult<Option<
             // SAFETY: the array has `len` elements at these places, and is alive.
             match unsafe { texts.load(packed as *const c_void) } {
                 Some(text) => collected.push(text)?,
-                None if reader.nulls.are_skipped() => collected.push_missing()?,
+                None if reading.nulls.are_skipped() => collected.push_missing()?,
                 None => {
                     let error = PyTypeError::new_err(format!("it is missing: {}", nulls::REMEDY));
                     return Err(errors::located(py, format_args!("item {i}"), error));

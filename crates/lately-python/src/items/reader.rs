@@ -1,6 +1,5 @@
 //! Finds out which kind of column or iterable an object is.
 
-use lately::HashFunction;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyByteArray, PyBytes, PyList, PyString, PyTuple};
@@ -8,25 +7,11 @@ use pyo3::types::{IntoPyDict, PyByteArray, PyBytes, PyList, PyString, PyTuple};
 use super::arrow::{self, Producer};
 use super::buffer::{self, Found};
 use super::column::{Column, column_refused};
-use super::nulls::Nulls;
+use super::reading::Reading;
 use super::{Items, Source, numpy_strings, sequence};
 use crate::arrow::Exported;
 
-/// What is needed of items that have to be read one by one.
-#[derive(Clone, Copy)]
-pub(crate) enum Wanted {
-    Hashes(HashFunction),
-    Bytes,
-}
-
-/// How the items of a bulk call are read.
-#[derive(Clone, Copy)]
-pub(crate) struct Reader {
-    pub(crate) wanted: Wanted,
-    pub(crate) nulls: Nulls,
-}
-
-impl Reader {
+impl Reading {
     /// Reads the columns of a table that identify a row, if `key` names them; otherwise all items.
     pub(crate) fn read_key(
         self,

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use super::collected::Collected;
 use super::item;
 use super::nulls;
-use super::reader::Reader;
+use super::reading::Reading;
 use crate::errors;
 
 /// The most items for which memory is reserved because of a length hint: a hint may be arbitrarily wrong.
@@ -15,7 +15,7 @@ const MOST_HINTED: usize = 1 << 16;
 /// They take well below a millisecond.
 const ITEMS_BETWEEN_SIGNALS: usize = 4096;
 
-pub(super) fn read(items: &Bound<'_, PyAny>, reader: Reader) -> PyResult<Collected> {
+pub(super) fn read(items: &Bound<'_, PyAny>, reading: Reading) -> PyResult<Collected> {
     let py = items.py();
     // A hint of its iterator may run code that raises.
     let hint = items.len().unwrap_or(0);
@@ -27,14 +27,14 @@ pub(super) fn read(items: &Bound<'_, PyAny>, reader: Reader) -> PyResult<Collect
         refused.set_cause(py, Some(error));
         refused
     })?;
-    let mut collected = Collected::new(reader.wanted, hint.min(MOST_HINTED))?;
+    let mut collected = Collected::new(reading.wanted, hint.min(MOST_HINTED))?;
     for (position, item) in items.enumerate() {
         let item = item?;
         // An iterator that is written in C, such as itertools.count, lets no signal through.
         if position % ITEMS_BETWEEN_SIGNALS == 0 {
             py.check_signals()?;
         }
-        if reader.nulls.are_skipped() && nulls::is_null(&item)? {
+        if reading.nulls.are_skipped() && nulls::is_null(&item)? {
             collected.push_missing()?;
             continue;
         }

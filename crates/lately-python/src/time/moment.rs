@@ -5,7 +5,8 @@ use std::time::Duration;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDateTime, PyInt, PyTzInfo};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyDateTime, PyInt, PyType, PyTzInfo};
 
 /// Up to this time (in 2100), a float of seconds tells microseconds apart.
 const EXACT_SECONDS: f64 = 4.1e9;
@@ -16,24 +17,36 @@ pub(super) fn millis(now: &Bound<'_, PyAny>) -> PyResult<u64> {
     if now.is_exact_instance_of::<PyInt>() {
         return of_number(now);
     }
-    if let Ok(time) = now.cast::<PyDateTime>() {
-        return of_datetime(time);
+    match of_aware_datetime(now)? {
+        Some(millis) => Ok(millis),
+        None => match now.cast::<PyDateTime>() {
+            Ok(time) => of_datetime(time),
+            Err(_) => of_other(now),
+        },
     }
-    of_other(now)
+}
+
+/// The short way for nearly all datetimes; `None` for other objects, and for datetimes that need the long way.
+#[inline]
+fn of_aware_datetime(now: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+    static DATETIME: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let py = now.py();
+    // A subclass may know nanoseconds (pandas does) and round them.
+    if !now.get_type().is(DATETIME.import(py, "datetime", "datetime")?)
+        || now.getattr(intern!(py, "tzinfo"))?.is_none()
+    {
+        return Ok(None);
+    }
+    // It fails if the time zone has no offset.
+    let Ok(seconds) = now.call_method0(intern!(py, "timestamp")) else { return Ok(None) };
+    let seconds: f64 = seconds.extract()?;
+    let is_exact = (0.0..EXACT_SECONDS).contains(&seconds);
+    // Rounded to microseconds, which the float tells apart.
+    Ok(is_exact.then_some((seconds * 1e6 + 0.5) as u64 / 1000))
 }
 
 fn of_datetime(time: &Bound<'_, PyDateTime>) -> PyResult<u64> {
     let py = time.py();
-    // A subclass may know nanoseconds (pandas does) and round them.
-    if time.is_exact_instance_of::<PyDateTime>()
-        && !time.getattr(intern!(py, "tzinfo"))?.is_none()
-        && let Ok(seconds) = time.call_method0(intern!(py, "timestamp"))
-    {
-        let seconds: f64 = seconds.extract()?;
-        if (0.0..EXACT_SECONDS).contains(&seconds) {
-            return Ok((seconds * 1e6).round() as u64 / 1000);
-        }
-    }
     // NaT of pandas, which is a datetime, is not equal to itself.
     if time.ne(time)? {
         return Err(not_a_time());

@@ -6,7 +6,7 @@ use crate::server::{Call, Command, Description, Failure, KeyUse, Reply};
 use crate::value::Value;
 
 /// Size of the sample: large enough for an error of a percent, too small for a noticeable pause.
-const SAMPLE_BYTES: u64 = 256 << 10;
+const SAMPLE_BYTES: u64 = 32 << 10;
 
 pub(super) struct Card;
 

@@ -61,7 +61,7 @@ const ESTIMATES: &[Field<Statistics>] = &[
 ];
 
 /// Small, so that a reply with all estimates takes less than 0.1 ms.
-const SAMPLE_BYTES: u64 = 32 << 10;
+const SAMPLE_BYTES: u64 = 8 << 10;
 
 fn estimates(value: &Value) -> Statistics {
     value.as_of_now().estimate(SAMPLE_BYTES)

@@ -4,7 +4,7 @@
 use lately::Filter;
 
 use super::keys::{create_from_arguments, no_such_key, open_missing};
-use super::room::make_room;
+use super::room::{check_memory, make_room};
 use super::{add, reserve};
 use crate::arguments::{Arguments, integer};
 use crate::configs::check_size;
@@ -27,10 +27,11 @@ impl Command for Create {
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let (name, [blueprint]) = call.key_and::<1>()?;
         let key = open_missing(call, name)?;
-        let value = Value::new(|| Filter::from_blueprint(blueprint.as_ref()))?;
         if !call.is_replayed() {
-            check_size(value.filter().most_memory_bytes_after(u64::MAX))?;
+            check_memory(call)?;
+            check_size(Filter::memory_of_snapshot(blueprint.as_ref())?)?;
         }
+        let value = Value::new(|| Filter::from_blueprint(blueprint.as_ref()))?;
         create_from_arguments(call, key, value, reserve::EVENT)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-use crate::server::{Argument, Call, Failure, Reply, WriteKey};
+use crate::server::{Argument, Call, DataType, Failure, Reply, WriteKey};
 use crate::value::Value;
 
 pub(super) fn no_such_key() -> Failure {
@@ -10,15 +10,19 @@ pub(super) fn no_such_key() -> Failure {
 }
 
 /// Opens a key to create a filter. Fails if the key exists.
-pub(super) fn open_missing<'a>(
+pub(super) fn open_missing<'a, V: DataType>(
     call: &'a Call<'_>,
     name: &'a Argument,
-) -> Result<WriteKey<'a, Value>, Failure> {
-    let mut key = call.open_to_write::<Value>(name);
+) -> Result<WriteKey<'a, V>, Failure> {
+    let mut key = call.open_to_write::<V>(name);
     if key.value()?.is_some() {
-        return Err(Failure::new("the key already exists: delete it first, or choose another name"));
+        return Err(key_exists());
     }
     Ok(key)
+}
+
+pub(super) fn key_exists() -> Failure {
+    Failure::new("the key already exists: delete it first, or choose another name")
 }
 
 /// Creates the filter that the command's arguments contain, and replicates the command unchanged.

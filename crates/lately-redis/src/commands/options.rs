@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 use std::time::Duration;
 
-use lately::{ConfigError, Filter, HashFunction, Layout, MAX_WINDOW, Overload, Plan, Promise};
+use lately::{Clock, ConfigError, Filter, HashFunction, Layout, MAX_WINDOW, Overload, Plan, Promise};
 
 use crate::arguments::{Arguments, shown};
 use crate::configs;
@@ -167,7 +167,14 @@ impl Options {
         let plan = self.plan()?;
         configs::check_size(plan.memory_bytes)?;
         let blueprint = plan.blueprint(HashFunction::Xxh3 { seed: self.seed.unwrap_or(0) });
-        Ok(Value::new(|| Filter::from_blueprint(&blueprint))?)
+        let memory_bytes = plan.memory_bytes;
+        let mut value = Value::new(|| Filter::from_blueprint(&blueprint)).map_err(|_| {
+            Failure::new(format!(
+                "the filter takes {memory_bytes} bytes, which cannot be allocated: ask for a smaller window or a higher error rate"
+            ))
+        })?;
+        value.change(|filter| filter.set_clock(Clock::System));
+        Ok(value)
     }
 }
 
@@ -203,7 +210,7 @@ mod tests {
         assert_eq!(one.given.shape, Some((4, 12)));
         for (words, error) in [
             ("0.01 1000 SPAN 5 SPAN 6", "SPAN is given twice"),
-            ("0.01 0", "window is '0'"),
+            ("0.01 -1", "window is '-1'"),
             ("lots 1000", "error_rate is 'lots'"),
             ("0.01 1000 SPAN", "SPAN needs a value"),
             ("0.01 1000 SHAPE 4", "SHAPE's l needs a value"),
@@ -216,6 +223,8 @@ mod tests {
         }
         let overload = read("0.01 1000 OVERLOAD RATE").unwrap().plan().unwrap_err();
         assert!(overload.to_string().contains("OVERLOAD needs SPAN"));
+        let zero = read("0.01 0").unwrap().plan().unwrap_err();
+        assert!(zero.to_string().contains("a window of 0 makes room for whatever comes, which needs SPAN"));
     }
 
     #[test]

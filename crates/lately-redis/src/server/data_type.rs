@@ -144,6 +144,23 @@ impl AofWriter {
         }
     }
 
+    /// Writes a command with the key, a keyword, a number and bytes.
+    pub(crate) fn command_after(&mut self, name: &CStr, keyword: &CStr, number: u64, bytes: &[u8]) {
+        // SAFETY: the arguments match the format: a string, a C string, a number, then bytes and their length.
+        unsafe {
+            api!(EmitAOF(
+                self.io,
+                name.as_ptr(),
+                c"sclb".as_ptr(),
+                self.key.0,
+                keyword.as_ptr(),
+                number.cast_signed(),
+                bytes.as_ptr(),
+                bytes.len(),
+            ));
+        }
+    }
+
     /// Writes a command with the key, a number and bytes.
     pub(crate) fn command_at(&mut self, name: &CStr, number: u64, bytes: &[u8]) {
         // SAFETY: the arguments match the format: a string, a number, then bytes and their length.

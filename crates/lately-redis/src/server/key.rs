@@ -88,17 +88,27 @@ impl<'a, V: DataType> WriteKey<'a, V> {
 
     /// Stores a value in a key that does not exist.
     pub(crate) fn set(&mut self, value: Box<V>) -> Result<&mut V, Failure> {
+        self.replace(value)
+    }
+
+    /// Stores a value, also of another type, in place of the present one.
+    pub(crate) fn replace<W: DataType>(&mut self, value: Box<W>) -> Result<&mut W, Failure> {
         let value = Box::into_raw(value);
-        // SAFETY: the key is open for writing. The server owns the value from now on; if it refuses the
-        // value, the module still owns it and drops it.
+        // SAFETY: the key is open for writing. The server owns the value from now on, and frees the old one; if it
+        // refuses the value, the module still owns it and drops it.
         unsafe {
-            let stored = api!(ModuleTypeSetValue(self.open.0, V::handle().get(), value.cast()));
+            let stored = api!(ModuleTypeSetValue(self.open.0, W::handle().get(), value.cast()));
             if stored == OK {
                 return Ok(&mut *value);
             }
             drop(Box::from_raw(value));
         }
         Err(Failure::new("the server did not store the key"))
+    }
+
+    pub(crate) fn delete(&mut self) {
+        // SAFETY: the key is open for writing; the server frees its value.
+        unsafe { api!(DeleteKey(self.open.0)) };
     }
 
     /// Tells clients that watch the key, and subscribers to keyspace events, that it has changed.

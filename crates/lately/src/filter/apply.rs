@@ -34,8 +34,16 @@ impl<S: Update> OwnedFilter<'_, S> {
         self.layout.recycle_newest(self.ring);
     }
 
+    /// Gives an elastic window the room that it needs after items have left it. If it cannot grow any more, the overload
+    /// policy waits for an insert: as time goes by, nothing is dropped.
+    pub(super) fn fit_to_time(&mut self) {
+        if let Some(inserts) = self.layout.fit(self.ring, 0).next {
+            self.ageing.look_after(inserts);
+        }
+    }
+
     /// Gives an elastic window the room that it needs. If it cannot grow any more, applies its overload policy.
-    pub(super) fn fit(&mut self) {
+    fn fit(&mut self) {
         self.ageing.look_now();
         // Under `Overload::KeepRate`, the window may have to lose several generations.
         while self.ageing.is_full() {

@@ -9,6 +9,7 @@ mod builder;
 mod file;
 mod methods;
 mod operation;
+mod pieces;
 #[cfg(feature = "serde")]
 mod serde;
 #[cfg(feature = "std")]
@@ -36,6 +37,7 @@ pub use as_of::AsOf;
 pub use builder::Builder;
 #[cfg(feature = "std")]
 pub use file::PendingSave;
+pub use pieces::{SnapshotReader, SnapshotWriter};
 #[cfg(feature = "std")]
 pub use shared::SharedFilter;
 pub use snapshot::FORMAT_VERSION;
@@ -44,7 +46,7 @@ pub use unseen::{Unseen, UnseenBy, UnseenExt};
 #[cfg(feature = "futures")]
 pub use unseen::{UnseenByStream, UnseenStream, UnseenStreamExt};
 
-/// A sliding-window Bloom filter: answers "have I seen this lately?" in fixed memory.
+/// A sliding-window Bloom filter: answers "have I seen this lately?" in bounded memory.
 ///
 /// Any of the last [`guaranteed_window`](Self::guaranteed_window) inserts is reported, always. Items that
 /// were never inserted are reported at most at the requested rate. Items that have left the window are soon
@@ -225,8 +227,8 @@ impl Filter {
     ///
     /// If an elastic filter grows and its memory cannot be allocated, the program aborts, as for a `Vec` that
     /// grows. For programs that must not abort, this tells what to ask for before the inserts. Rarely, a filter grows
-    /// by up to a half although it has room: if too many items find both their lines full. It may also grow when its
-    /// clock starts a generation: see [`next_shift_ms`](Self::next_shift_ms).
+    /// although it has room: if too many items find both their lines full. It may also grow when its clock starts a
+    /// generation: see [`next_shift_ms`](Self::next_shift_ms).
     ///
     /// ```
     /// use lately::Filter;

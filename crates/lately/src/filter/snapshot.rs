@@ -26,8 +26,8 @@ use crate::window::{Clock, Overload, Window};
 pub(crate) const MAGIC: [u8; 8] = *b"LATELY\r\n";
 /// The format version that this build writes and reads.
 pub const FORMAT_VERSION: u32 = 1;
-const HEADER_BYTES: usize = 152;
-const CHECKSUM_BYTES: usize = 8;
+pub(super) const HEADER_BYTES: usize = 152;
+pub(super) const CHECKSUM_BYTES: usize = 8;
 /// Words are written and read in pieces of this many.
 const PIECE_WORDS: usize = 8192;
 /// The largest valid counter. The limit keeps arithmetic on counters from overflowing.
@@ -113,7 +113,7 @@ impl Filter {
     }
 
     /// Everything before the words.
-    fn head(&self) -> Vec<u8> {
+    pub(super) fn head(&self) -> Vec<u8> {
         let mut out = head(&self.dimensions, (self.hash_function, self.label), &self.ring, &self.ageing);
         if let Memory::Elastic(bins) = &self.memory {
             let state = Elastic {
@@ -147,6 +147,22 @@ impl Filter {
         let mut filter = head.build()?;
         head.restore_ageing(&mut filter)?;
         Ok(filter)
+    }
+
+    /// Returns the most memory that the filter of a snapshot or of a [`blueprint`](Self::blueprint) takes, from its
+    /// first 152 bytes or more. Allocates nothing.
+    ///
+    /// # Errors
+    /// If the bytes are no beginning of a snapshot that this build reads.
+    pub fn memory_of_snapshot(bytes: &[u8]) -> Result<u64, SnapshotError> {
+        let (found, expected) = (bytes.len() as u64, HEADER_BYTES as u64);
+        if !bytes.starts_with(&MAGIC[..bytes.len().min(MAGIC.len())]) {
+            return Err(SnapshotError::Magic);
+        }
+        if found < expected {
+            return Err(SnapshotError::Truncated { expected, found });
+        }
+        Ok(Header::of(bytes)?.dimensions.memory_bytes)
     }
 
     /// Returns the memory of the segments, word by word as in a snapshot.
@@ -372,7 +388,7 @@ fn check_checksum(found: u64, computed: u64) -> Result<(), SnapshotError> {
 }
 
 /// Everything before the words. All of it is checked except the generation starts.
-struct Head {
+pub(super) struct Head {
     header: Header,
     starts: Vec<u8>,
     elastic: Option<Elastic>,
@@ -381,6 +397,28 @@ struct Head {
 }
 
 impl Head {
+    /// The length of the head that begins with these bytes; they include the header.
+    pub(super) fn len(bytes: &[u8]) -> Result<usize, SnapshotError> {
+        Ok(head_bytes(&Header::of(bytes)?.dimensions.shape))
+    }
+
+    /// Builds the filter of a whole head, with all words zero.
+    pub(super) fn parse(bytes: &[u8]) -> Result<Filter, SnapshotError> {
+        let mut input = Reader(bytes);
+        let len = (bytes.len() + CHECKSUM_BYTES) as u64;
+        let head = Self::read(
+            len,
+            |_| 0,
+            |piece| -> Result<(), SnapshotError> {
+                input.fill(piece);
+                Ok(())
+            },
+        )?;
+        let mut filter = head.build()?;
+        head.restore_ageing(&mut filter)?;
+        Ok(filter)
+    }
+
     /// Reads from `len` bytes, of which a checksum and the number of words that `words_that_follow` returns
     /// come after the head.
     fn read<E: From<SnapshotError>>(
@@ -398,12 +436,7 @@ impl Head {
         if len < (HEADER_BYTES + CHECKSUM_BYTES) as u64 {
             return Err(truncated((HEADER_BYTES + CHECKSUM_BYTES) as u64).into());
         }
-        let mut input = Reader(&header[MAGIC.len()..]);
-        let version = input.u32();
-        if version != FORMAT_VERSION {
-            return Err(SnapshotError::Version { found: version, supported: FORMAT_VERSION }.into());
-        }
-        let header = Header::read(&mut input)?;
+        let header = Header::of(header)?;
         let Dimensions { shape, cells, .. } = header.dimensions;
         let least = (head_bytes(&shape) + CHECKSUM_BYTES) as u64;
         if len < least {
@@ -480,6 +513,19 @@ struct Header {
 }
 
 impl Header {
+    /// Reads the header at the beginning of these bytes.
+    fn of(bytes: &[u8]) -> Result<Self, SnapshotError> {
+        if !bytes.starts_with(&MAGIC) {
+            return Err(SnapshotError::Magic);
+        }
+        let mut input = Reader(&bytes[MAGIC.len()..]);
+        let version = input.u32();
+        if version != FORMAT_VERSION {
+            return Err(SnapshotError::Version { found: version, supported: FORMAT_VERSION });
+        }
+        Self::read(&mut input)
+    }
+
     fn read(input: &mut Reader<'_>) -> Result<Self, SnapshotError> {
         let (shape, clock) = Self::read_shape(input)?;
         let cells = input.u64();

@@ -45,7 +45,7 @@ impl Filter {
             && ring.generation() > before
         {
             // Items have left the window, and perhaps nothing is inserted for a long time.
-            OwnedFilter { layout: bins.update(), ring, ageing }.fit();
+            OwnedFilter { layout: bins.update(), ring, ageing }.fit_to_time();
         }
     }
 

@@ -4,8 +4,8 @@ use super::Dimensions;
 use crate::error::ConfigError;
 use crate::promise::Promise;
 use crate::shape::{
-    BinShape, ELASTIC_FINGERPRINT_BITS, LEAST_ELASTIC_LINES, Layout, MOST_ELASTIC_WINDOW_GENERATIONS,
-    Segment, Shape,
+    BinShape, ELASTIC_BLOCK_LINES, ELASTIC_FINGERPRINT_BITS, LEAST_ELASTIC_LINES, Layout,
+    MOST_ELASTIC_WINDOW_GENERATIONS, Segment, Shape,
 };
 use crate::window::Window;
 
@@ -41,6 +41,18 @@ pub(super) fn dimensions(promise: &Promise, window: Window, rate: f64) -> Result
     Err(ConfigError::ElasticRate { rate, reachable })
 }
 
+/// The most lines that a table at its limit can fill. While a side is being divided, the lines that are not divided yet
+/// are full long before the others. Nearly nobody meets those if a fifth of the side is divided at most, or nearly all of
+/// it.
+fn most_usable(lines: u64) -> u64 {
+    let blocks = lines / ELASTIC_BLOCK_LINES;
+    let Some(power) = (blocks / 2).checked_ilog2() else { return lines };
+    let divided = blocks % (1 << power);
+    let few = (1 << power) / 5;
+    let is_usable = divided <= few || divided >= (1 << power) - few / 2;
+    (if is_usable { blocks } else { blocks - divided + few }) * ELASTIC_BLOCK_LINES
+}
+
 /// The most lines that fit into the memory.
 fn largest(window: Window, shape: Shape, max_memory: u64) -> Result<Dimensions, ConfigError> {
     let Segment::ElasticBins { fingerprint_bits } = shape.segment else {
@@ -55,7 +67,7 @@ fn largest(window: Window, shape: Shape, max_memory: u64) -> Result<Dimensions, 
     };
     // The bits that choose a line and those of the fingerprint are different bits of one hash.
     let most = 1 << (u64::BITS - fingerprint_bits);
-    let lines = Dimensions::most_cells(&shape, max_memory).min(most);
+    let lines = most_usable(Dimensions::most_cells(&shape, max_memory).min(most));
     let too_small = |least: Option<Dimensions>| ConfigError::MemoryTooSmall {
         needed_bytes: least.map_or(0, |least| least.memory_bytes),
         max_memory,

@@ -185,7 +185,7 @@ fn lacking(counts: &Counts, troubles: &Troubles, on_missing: OnMissing, have_tim
     let or_time = if have_times { " or time" } else { "" };
     if lacking == counts.records {
         return Some(
-            "lately: no record had a key (or a time); check --field, --column, --json and --time-field"
+            "lately: no record had a key (or a time); check --field, --column, --json, --key-regex and --time-field"
                 .into(),
         );
     }

@@ -81,17 +81,17 @@ impl Node {
 
     /// Returns the member with this name, which is in quotes.
     #[inline]
-    fn find(&self, quoted: &[u8]) -> Option<&Self> {
+    fn find(&self, quoted: &[u8], may_have_escapes: bool) -> Option<&Self> {
         let name = &quoted[1..quoted.len() - 1];
         let with_name = |name: &[u8]| {
             self.members.iter().find(|(known, _)| known.as_bytes() == name).map(|(_, node)| node)
         };
-        with_name(name).or_else(|| {
-            // Names are compared without their escapes.
-            memchr::memchr(b'\\', name)?;
-            let name: Cow<'_, str> = serde_json::from_slice(quoted).ok()?;
-            with_name(name.as_bytes())
-        })
+        if !may_have_escapes || !name.contains(&b'\\') {
+            return with_name(name);
+        }
+        // Names are compared without their escapes.
+        let name: Cow<'_, str> = serde_json::from_slice(quoted).ok()?;
+        with_name(name.as_bytes())
     }
 
     #[inline]

@@ -28,36 +28,26 @@ impl<'a, 'v> Search<'a, 'v> {
     }
 
     pub(super) fn run(mut self, root: &Node) -> Result<(), NotJson> {
-        let (_, end) = self.value(0, Some(root), 0)?;
+        let end = self.value(0, Some(root), 0)?;
         let is_whole = end == self.text.len() && self.structure.next().is_none();
         if is_whole && self.structure.strings_are_valid() { Ok(()) } else { Err(NotJson) }
     }
 
-    /// Reads the value after `from`. Returns its place, and that of the structural byte after it (or the end).
-    #[inline]
-    fn value(
-        &mut self,
-        from: usize,
-        node: Option<&Node>,
-        level: u32,
-    ) -> Result<(Range<usize>, usize), NotJson> {
+    /// Reads the value after `from`. Returns the place of the structural byte after it, or the end.
+    // Most values are strings and numbers: only the others cost a call.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn value(&mut self, from: usize, node: Option<&Node>, level: u32) -> Result<usize, NotJson> {
         let start = self.next();
-        let found = match self.text.get(start) {
+        let (end, after) = match self.text.get(start) {
             Some(b'"') => {
                 self.expect_blank(from..start)?;
-                let close = self.closing_quote()?;
-                (start..close + 1, self.after(close + 1)?)
+                self.string_end(start)?
             }
-            Some(b'{' | b'[') if level >= MOST_LEVELS => return Err(NotJson),
-            Some(b'{') => {
+            Some(b'{' | b'[') => {
                 self.expect_blank(from..start)?;
-                let end = self.object(start + 1, node, level + 1)?;
-                (start..end, self.after(end)?)
-            }
-            Some(b'[') => {
-                self.expect_blank(from..start)?;
-                let end = self.array(start + 1, node, level + 1)?;
-                (start..end, self.after(end)?)
+                let end = self.container(start, node, level + 1)?;
+                (end, self.after(end)?)
             }
             Some(b':') => return Err(NotJson),
             // A scalar, up to the comma or bracket that ends it.
@@ -66,13 +56,41 @@ impl<'a, 'v> Search<'a, 'v> {
                 if !is_scalar(&self.text[scalar.clone()]) {
                     return Err(NotJson);
                 }
-                (scalar, start)
+                if let Some(node) = node.filter(|node| !node.slots.is_empty()) {
+                    self.take(node, scalar)?;
+                }
+                return Ok(start);
             }
         };
         if let Some(node) = node.filter(|node| !node.slots.is_empty()) {
-            self.take(node, found.0.clone())?;
+            self.take(node, start..end)?;
         }
-        Ok(found)
+        Ok(after)
+    }
+
+    /// Reads an object or an array. Returns the place after it.
+    #[inline(never)]
+    fn container(&mut self, start: usize, node: Option<&Node>, level: u32) -> Result<usize, NotJson> {
+        if level > MOST_LEVELS {
+            return Err(NotJson);
+        }
+        if self.text[start] == b'{' {
+            self.object(start + 1, node, level)
+        } else {
+            self.array(start + 1, node, level)
+        }
+    }
+
+    /// Returns the end of a string, and the place of the structural byte after it.
+    #[inline]
+    fn string_end(&mut self, start: usize) -> Result<(usize, usize), NotJson> {
+        let after = self.next();
+        let mut end = after;
+        while end > start + 1 && is_blank(self.text[end - 1]) {
+            end -= 1;
+        }
+        // Outside strings, the quote before a structural byte closes one. It is not the one that opens this.
+        if end > start + 1 && self.text[end - 1] == b'"' { Ok((end, after)) } else { Err(NotJson) }
     }
 
     /// Reads the members after an opening brace. Returns the place after the closing one.
@@ -88,19 +106,20 @@ impl<'a, 'v> Search<'a, 'v> {
                 _ => return Err(NotJson),
             }
             is_first = false;
-            let close = self.closing_quote()?;
-            let colon = self.after(close + 1)?;
+            let (close, colon) = self.string_end(open)?;
             if self.text.get(colon) != Some(&b':') {
                 return Err(NotJson);
             }
             let member = match node {
-                Some(node) if !node.members.is_empty() => node.find(&self.text[open..=close]),
+                Some(node) if !node.members.is_empty() => {
+                    node.find(&self.text[open..close], self.structure.has_backslashes())
+                }
                 _ => None,
             };
             if let Some(member) = member {
                 member.unset(self.values);
             }
-            let (_, end) = self.value(colon + 1, member, level)?;
+            let end = self.value(colon + 1, member, level)?;
             match self.text.get(end) {
                 Some(b',') => from = end + 1,
                 Some(b'}') => return Ok(end + 1),
@@ -117,7 +136,7 @@ impl<'a, 'v> Search<'a, 'v> {
         let mut from = from;
         for index in 0.. {
             let element = node.and_then(|node| node.element(index));
-            let (_, end) = self.value(from, element, level)?;
+            let end = self.value(from, element, level)?;
             match self.text.get(end) {
                 Some(b',') => from = end + 1,
                 Some(b']') => return Ok(end + 1),
@@ -137,12 +156,6 @@ impl<'a, 'v> Search<'a, 'v> {
         self.structure.next().unwrap_or(self.text.len())
     }
 
-    #[inline]
-    fn closing_quote(&mut self) -> Result<usize, NotJson> {
-        // After an opening quote, only a quote can follow.
-        self.structure.next().ok_or(NotJson)
-    }
-
     /// Returns the structural byte after a value that ends at `from`.
     #[inline]
     fn after(&mut self, from: usize) -> Result<usize, NotJson> {
@@ -160,16 +173,20 @@ impl<'a, 'v> Search<'a, 'v> {
         }
     }
 
-    /// Stores a value: a string without its quotes and escapes, anything else as written. `null` is not a
-    /// value.
+    /// Stores a value that is wanted: a string without its quotes and escapes, anything else as written. `null` is
+    /// not a value.
     fn take(&mut self, node: &Node, place: Range<usize>) -> Result<(), NotJson> {
-        let raw = str::from_utf8(&self.text[place.clone()]).map_err(|_| NotJson)?;
+        let bytes = &self.text[place.clone()];
+        if self.structure.is_not_ascii() {
+            str::from_utf8(bytes).map_err(|_| NotJson)?;
+        }
+        let may_have_escapes = self.structure.has_backslashes();
         let moved = |range: Range<usize>| range.start + self.offset..range.end + self.offset;
         for &slot in &node.slots {
-            match raw.as_bytes() {
+            match bytes {
                 b"null" => {}
-                [b'"', inside @ .., b'"'] if memchr::memchr(b'\\', inside).is_some() => {
-                    let text: Cow<'_, str> = serde_json::from_str(raw).map_err(|_| NotJson)?;
+                [b'"', inside @ .., b'"'] if may_have_escapes && inside.contains(&b'\\') => {
+                    let text: Cow<'_, str> = serde_json::from_slice(bytes).map_err(|_| NotJson)?;
                     self.values.set_resolved(slot, |value| value.extend_from_slice(text.as_bytes()));
                 }
                 [b'"', .., b'"'] => self.values.set(slot, moved(place.start + 1..place.end - 1)),

@@ -1,4 +1,5 @@
-//! The structure of a JSON text: where its quotes, brackets, braces, colons and commas are, 64 bytes at a time.
+//! The structure of a JSON text: where its strings begin, and where its brackets, braces, colons and commas are, 64 bytes
+//! at a time.
 //!
 //! What is between two of them is looked at only if it is wanted, or is not a string. Everything in strings that JSON
 //! forbids is found on the way: control characters, and unknown escapes.
@@ -20,16 +21,29 @@ pub(super) struct Structure<'a> {
     is_escaped: Mask,
     /// True if a string has what JSON forbids.
     is_invalid: bool,
+    /// True if there was a backslash, or a byte that is not ASCII.
+    has_backslashes: bool,
+    is_not_ascii: bool,
 }
 
 impl<'a> Structure<'a> {
     #[inline]
     pub(super) fn new(text: &'a [u8]) -> Self {
-        Self { text, base: 0, left: 0, next: 0, is_in_string: 0, is_escaped: 0, is_invalid: false }
+        Self {
+            text,
+            base: 0,
+            left: 0,
+            next: 0,
+            is_in_string: 0,
+            is_escaped: 0,
+            is_invalid: false,
+            has_backslashes: false,
+            is_not_ascii: false,
+        }
     }
 
-    /// Returns the place of the next quote that is not escaped, or of the next bracket, brace, colon or comma
-    /// outside strings.
+    /// Returns the place of the next quote that opens a string, or of the next bracket, brace, colon or comma outside
+    /// strings.
     #[inline]
     pub(super) fn next(&mut self) -> Option<usize> {
         while self.left == 0 {
@@ -41,6 +55,18 @@ impl<'a> Structure<'a> {
         let place = self.base + self.left.trailing_zeros() as usize;
         self.left &= self.left - 1;
         Some(place)
+    }
+
+    /// Returns false if the text so far has no backslash.
+    #[inline]
+    pub(super) fn has_backslashes(&self) -> bool {
+        self.has_backslashes
+    }
+
+    /// Returns false if the text so far is ASCII.
+    #[inline]
+    pub(super) fn is_not_ascii(&self) -> bool {
+        self.is_not_ascii
     }
 
     /// Returns true if no string has what JSON forbids. Call it at the end.
@@ -74,14 +100,16 @@ impl<'a> Structure<'a> {
         });
         let controls =
             mask_of(chunk, |bytes| (bytes & i8x16::splat(0xe0_u8.cast_signed())).cmp_eq(i8x16::splat(0)));
+        self.is_not_ascii |= mask_of(chunk, |bytes| bytes) != 0;
         if backslashes | self.is_escaped != 0 {
+            self.has_backslashes = true;
             quotes &= !self.escaped(backslashes);
         }
         // From each opening quote to the byte before the closing one.
         let inside = running_parity(quotes) ^ self.is_in_string;
         self.is_in_string = (inside.cast_signed() >> 63).cast_unsigned();
         self.is_invalid |= controls & inside != 0;
-        self.left = quotes | (others & !inside);
+        self.left = (quotes & inside) | (others & !inside);
     }
 
     /// Returns the bytes that a backslash escapes.

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Unpack, cast
+from typing import Any, Unpack
 
 from lately._report import AgeRange, Plan
 from lately._types import Item, Items, Key, Nulls
@@ -32,10 +32,12 @@ class ShardedFilter:
         windows use the servers' clocks. Without capacity, the memory of each shard follows its traffic.
     """
 
-    def __init__(self, client: Client | Callable[[], Client], name: str, shards: int, **promise: Unpack[ShardedPromise]) -> None:
+    def __init__(
+        self, client: Client | Callable[[], Client], name: str, shards: int, **promise: Unpack[ShardedPromise]
+    ) -> None:
         self._window = Window(name, shards, **promise)
         self._arguments = (client, name, shards, promise)
-        self._client = cast(Client, client() if callable(client) else client)
+        self._client = client() if callable(client) else client
         _client.check(self._client, for_asyncio=False)
         existing = self._window.existing(self._pipeline(self._window.reserve(), raise_on_error=False))
         self._window.check_promise(existing, self._pipeline(self._window.info(existing)))

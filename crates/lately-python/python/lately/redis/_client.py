@@ -34,9 +34,13 @@ def is_cluster(client: object) -> bool:
 def check(client: object, for_asyncio: bool) -> None:
     """Raises TypeError if this is no client of the right kind. Warns if it retries."""
     if not callable(getattr(client, "execute_command", None)) or not callable(getattr(client, "pipeline", None)):
-        raise TypeError(f"client cannot be of type {type(client).__name__}: give a client of redis-py or valkey-py, for example redis.Redis()")
+        raise TypeError(
+            f"client cannot be of type {type(client).__name__}: give a client of redis-py or valkey-py, for example "
+            "redis.Redis()"
+        )
     if is_for_asyncio(client) != for_asyncio:
-        found, word = ("a client that blocks", "ShardedFilter") if for_asyncio else ("a client for asyncio", "AsyncShardedFilter")
+        blocking, asynchronous = ("a client that blocks", "ShardedFilter"), ("a client for asyncio", "AsyncShardedFilter")
+        found, word = blocking if for_asyncio else asynchronous
         raise TypeError(f"client is {found}: pass it to lately.redis.{word}")
     if count := retries(client):
         has_own_count = hasattr(client, "cluster_error_retry_attempts")

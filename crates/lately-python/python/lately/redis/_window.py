@@ -4,7 +4,7 @@ import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Literal, TypedDict, cast
+from typing import Any, Literal, TypedDict
 
 from lately._native import ConfigError, _grouped, item_bytes, plan, shard_of, shard_window
 from lately._report import AgeRange
@@ -133,7 +133,13 @@ class Window:
         data = item_bytes(item)
         return ("APBF.AGE", self.keys[shard_of(data, self.shards)], data)
 
-    def call(self, word: Literal["contains", "check_and_add", "check_or_add"], items: Any, nulls: Nulls | None, key: Key | None) -> "Call":
+    def call(
+        self,
+        word: Literal["contains", "check_and_add", "check_or_add"],
+        items: Any,
+        nulls: Nulls | None,
+        key: Key | None,
+    ) -> "Call":
         # A lost shard must not be replaced by a new one with another promise, so no command creates a shard.
         command = {
             "contains": ("APBF.MEXISTS",),
@@ -205,4 +211,4 @@ def _another_promise(key: str, found: str, asked: str, remedy: str) -> ConfigErr
 
 def _text(reply: str | bytes) -> str:
     """Decodes a reply, unless the client has already decoded it."""
-    return reply.decode() if isinstance(reply, bytes) else cast(str, reply)
+    return reply.decode() if isinstance(reply, bytes) else reply

@@ -6,10 +6,12 @@ use core::ops::Range;
 
 use libm::{exp2, log1p, pow};
 
+use super::ElasticBins;
+use super::blocks::{BLOCK, BLOCK_ROWS, place_of};
+use super::moment::{Format, Moment};
 use super::split::Split;
-use super::{
-    BLOCK, BLOCK_ROWS, ElasticBins, Format, HEADER, LINE_WORDS, Line, Moment, Table, hashes_of, place_of,
-};
+use super::table::{Table, hashes_of};
+use crate::layout::bins::kernel::{HEADER, LINE_WORDS, Line};
 use crate::layout::bins::spare::{CELLS_PER_WORD, cell_may_have, shares};
 use crate::layout::instructions::Portable;
 use crate::layout::{Contents, Held, Sample};

@@ -27,105 +27,31 @@
 //! The cells of the [`spare`](super::spare) are divided and joined by the same rule as the lines of a side.
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
+mod blocks;
 mod contents;
 mod history;
+mod moment;
 mod resize;
 mod split;
+mod table;
 
 use alloc::boxed::Box;
 use alloc::vec;
 
-use super::kernel::{BinKernel, HEADER, LINE_WORDS, Line};
-use super::line::{Generation, LineFormat, Queue};
-use super::spare::{CELLS_PER_WORD, cell_age, cell_hash, cell_stamp};
-use crate::hash::remix;
+use super::kernel::{BinKernel, HEADER, Line};
+use super::line::{LineFormat, Queue};
+use super::spare::cell_stamp;
 use crate::layout::instructions::Portable;
 use crate::layout::words::aligned::AlignedWords;
 use crate::layout::{Contents, Fit, Located, Query, Update, Use};
 use crate::ring::{Age, Ring};
-use crate::shape::{BinShape, ELASTIC_BLOCK_LINES, ELASTIC_GENERATIONS, LEAST_ELASTIC_LINES};
+use crate::shape::BinShape;
+use blocks::{BLOCK, BLOCK_ROWS, cell_at};
+pub(crate) use blocks::{most_lines, words};
 pub(crate) use history::History;
-use split::{Sides, Split};
-
-/// The lines of a block, the unit of growth, and its cells of the spare.
-const BLOCK: u64 = ELASTIC_BLOCK_LINES;
-/// The words of a block.
-const BLOCK_WORDS: u64 = BLOCK * LINE_WORDS as u64 + BLOCK / CELLS_PER_WORD;
-/// The lines of a block with its cells, which take one more.
-const BLOCK_ROWS: u64 = BLOCK_WORDS / LINE_WORDS as u64;
-/// The format of a line. Fingerprints are at least as wide as a lane.
-type Format = LineFormat<16, true>;
-
-/// The number of words of a table with this many lines, or `None` if there is none.
-pub(crate) fn words(lines: u64) -> Option<u64> {
-    let is_possible = lines >= LEAST_ELASTIC_LINES && lines.is_multiple_of(BLOCK);
-    is_possible.then_some(lines / BLOCK)?.checked_mul(BLOCK_WORDS)
-}
-
-/// The most lines of a table that takes at most so many words.
-pub(crate) fn most_lines(words: u64) -> u64 {
-    words / BLOCK_WORDS * BLOCK
-}
-
-/// Generations with the same number of lines at their start, or the least since, up to this age.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Epoch {
-    sides: Sides,
-    oldest: u32,
-}
-
-/// What follows from the ring, and from the least number of lines since the start of each generation.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Moment {
-    format: Format,
-    now: Generation,
-    /// Those of the generations of the window, the newest first.
-    epochs: [Epoch; ELASTIC_GENERATIONS as usize + 1],
-    epoch_count: usize,
-}
-
-impl Moment {
-    /// `lines_at`: the least number of lines since the start of the generation of an age.
-    fn new(format: Format, ring: &Ring, lines_at: impl Fn(Age) -> u64) -> Self {
-        let window = ring.oldest_in_window();
-        let newest = Epoch { sides: Sides::of(lines_at(Age(0))), oldest: 0 };
-        let (format, now) = (format.with_window(window.0), Generation::new(ring));
-        let mut moment = Self { format, now, epochs: [newest; _], epoch_count: 1 };
-        for age in ring.ages().take_while(|age| *age <= window) {
-            let sides = Sides::of(lines_at(age));
-            moment.epoch_count += usize::from(sides != moment.epochs[moment.epoch_count - 1].sides);
-            moment.epochs[moment.epoch_count - 1] = Epoch { sides, oldest: age.0 };
-        }
-        moment
-    }
-
-    #[inline(always)]
-    fn epochs(&self) -> &[Epoch] {
-        &self.epochs[..self.epoch_count]
-    }
-
-    /// How a side was split where the fingerprints of this age have their base.
-    fn split_of_age(&self, side: usize, age: u32) -> Split {
-        let epoch = self.epochs().iter().find(|epoch| age <= epoch.oldest);
-        epoch.unwrap_or(&self.epochs[0]).sides.splits[side]
-    }
-
-    /// The base of the fingerprints that are written now.
-    #[inline(always)]
-    fn base(&self, hash: u64, side: usize) -> u32 {
-        self.epochs[0].sides.splits[side].base(hash)
-    }
-
-    #[inline(always)]
-    fn fingerprint(&self, hash: u64, base: u32) -> u64 {
-        hash >> base & self.format.fingerprint_mask()
-    }
-
-    #[inline(always)]
-    fn queue<K: BinKernel>(&self, kernel: K, line: &Line) -> Queue {
-        self.format.queue(kernel, line[HEADER], &self.now)
-    }
-}
+use moment::{Format, Moment};
+use split::Sides;
+use table::{Found, Hashes, Table, hashes_of};
 
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct ElasticBins {
@@ -137,161 +63,6 @@ pub(crate) struct ElasticBins {
     lines_at: Box<[u64]>,
     history: History,
     words: AlignedWords,
-}
-
-/// An item's hash for each side.
-type Hashes = [u64; 2];
-
-#[inline(always)]
-fn hashes_of(hash: u64) -> Hashes {
-    [hash, remix(hash, 0)]
-}
-
-/// What a line says about an item: a bit for each fingerprint of the window that is its own, in order of arrival.
-#[derive(Clone, Copy)]
-struct Found {
-    queue: Queue,
-    /// Those that would be written in the same way now.
-    current: u64,
-    older: u64,
-}
-
-/// The table at some moment.
-#[derive(Clone, Copy)]
-struct Table<'a> {
-    moment: &'a Moment,
-    sides: Sides,
-    words: &'a [u64],
-    lines: &'a [Line],
-}
-
-/// The place of a line of a side, among all lines and cells of the spare.
-#[inline(always)]
-fn place_of(line: u64, side: usize) -> usize {
-    (Sides::block_of(line / BLOCK, side as u64) * BLOCK_ROWS + line % BLOCK) as usize
-}
-
-/// The word of a cell of the spare, and the cell's lowest bit in it.
-fn cell_at(cell: u64) -> (usize, u32) {
-    let (block, in_block) = (cell / BLOCK, cell % BLOCK);
-    let first = block * BLOCK_WORDS + BLOCK * LINE_WORDS as u64;
-    ((first + in_block / CELLS_PER_WORD) as usize, (in_block % CELLS_PER_WORD * 8) as u32)
-}
-
-impl Table<'_> {
-    #[inline(always)]
-    fn place(&self, hash: u64, side: usize) -> usize {
-        place_of(self.sides.splits[side].place(hash), side)
-    }
-
-    #[inline(always)]
-    fn find<K: BinKernel>(&self, kernel: K, hash: u64, side: usize) -> Found {
-        let line = &self.lines[self.place(hash, side)];
-        let queue = self.moment.queue(kernel, line);
-        let current = self.matching(kernel, line, queue, hash, side, self.moment.base(hash, side));
-        let is_alone = self.moment.epoch_count == 1;
-        let older = if is_alone {
-            0
-        } else {
-            kernel.outlined(
-                #[inline(always)]
-                move || self.find_older(kernel, line, queue, hash, side),
-            )
-        };
-        Found { queue, current, older }
-    }
-
-    /// The fingerprints that were made when there were more or fewer lines, and have another base.
-    #[inline(always)]
-    fn find_older<K: BinKernel>(&self, kernel: K, line: &Line, queue: Queue, hash: u64, side: usize) -> u64 {
-        let current = self.moment.base(hash, side);
-        let (mut before, mut found) = (current, 0);
-        for epoch in &self.moment.epochs()[1..] {
-            let base = epoch.sides.splits[side].base(hash);
-            if base != before && base != current {
-                found |= self.matching(kernel, line, queue, hash, side, base);
-            }
-            before = base;
-        }
-        found
-    }
-
-    /// The fingerprints of the window with this base that are the item's.
-    #[inline(always)]
-    fn matching<K: BinKernel>(
-        &self,
-        kernel: K,
-        line: &Line,
-        queue: Queue,
-        hash: u64,
-        side: usize,
-        base: u32,
-    ) -> u64 {
-        let Moment { format, epoch_count, .. } = self.moment;
-        let fingerprint = self.moment.fingerprint(hash, base);
-        let candidates = format.candidates(kernel, line, fingerprint);
-        if candidates == 0 {
-            return 0;
-        }
-        let mut left = format.in_window(queue, candidates);
-        let mut matching = 0;
-        while left != 0 {
-            let bit = left & left.wrapping_neg();
-            left ^= bit;
-            let has_base = || {
-                let age = format.age(kernel, queue, format.younger(bit));
-                self.moment.split_of_age(side, age).base(hash) == base
-            };
-            let is_equal =
-                !format.has_rests() || format.has_equal_rest(line, queue, bit.trailing_zeros(), fingerprint);
-            if is_equal && (*epoch_count == 1 || has_base()) {
-                matching |= bit;
-            }
-        }
-        matching
-    }
-
-    /// The age of an item in the spare: it is at least as old as the oldest of its cells.
-    #[inline(always)]
-    fn spare_age(&self, hashes: Hashes) -> Option<u32> {
-        let first = &self.lines[self.place(hashes[0], 0)];
-        if Format::has_spilled(first[HEADER], &self.moment.now) { self.age_of_cells(hashes) } else { None }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn age_of_cells(&self, hashes: Hashes) -> Option<u32> {
-        self.cells(hashes).try_fold(0, |oldest, cell| Some(self.cell_age(cell)?.max(oldest)))
-    }
-
-    /// How many generations ago a cell was written, if that is in the window.
-    fn cell_age(&self, cell: u64) -> Option<u32> {
-        let (word, shift) = cell_at(cell);
-        cell_age(self.words[word] >> shift & 0xff, &self.moment.now)
-            .filter(|age| *age <= self.moment.format.window())
-    }
-
-    /// The cells of an item in the spare.
-    fn cells(&self, hashes: Hashes) -> impl Iterator<Item = u64> + use<> {
-        let split = Split::of(self.sides.lines());
-        let probes = u64::from(self.moment.format.shape().spare_probes());
-        (0..probes).map(move |probe| split.place(cell_hash(hashes[1], probe)))
-    }
-
-    #[inline(always)]
-    fn prefetch<K: BinKernel>(&self, kernel: K, hash: u64) {
-        let hashes = hashes_of(hash);
-        (0..2).for_each(|side| kernel.prefetch(&self.lines[self.place(hashes[side], side)]));
-    }
-
-    #[inline(always)]
-    fn reports<K: BinKernel>(&self, kernel: K, hash: u64) -> bool {
-        let hashes = hashes_of(hash);
-        (0..2).any(|side| {
-            let found = self.find(kernel, hashes[side], side);
-            found.current | found.older != 0
-        }) || self.spare_age(hashes).is_some()
-    }
 }
 
 impl ElasticBins {
@@ -516,7 +287,6 @@ impl Update for &mut ElasticBins {
     }
 
     fn shorten_window(&mut self, ring: &Ring) {
-        self.history.spilled_before = self.history.spilled;
         self.ring_was_set(ring);
     }
 

@@ -2,8 +2,10 @@
 
 use alloc::vec::Vec;
 
+use super::blocks::{BLOCK, cell_at, place_of, words};
+use super::moment::{Format, Moment};
 use super::split::{Sides, Split};
-use super::{BLOCK, ElasticBins, Format, History, Moment, cell_at, place_of, words};
+use super::{ElasticBins, History};
 use crate::layout::bins::line::Entry;
 use crate::layout::instructions::Portable;
 use crate::layout::{Contents, Fit};
@@ -24,6 +26,13 @@ const MOST_ROOM: (u64, u64) = (9, 4);
 const ROOM_LEFT: (u64, u64) = (5, 4);
 /// The generations that a table at its limit is made of, at least.
 const GENERATIONS_AT_LIMIT: u64 = 16;
+/// How often a table at its limit looks how full it is while it is filled once: when it is full, one in ten items may
+/// go into the spare.
+const LOOKS_AT_LIMIT: u64 = 512;
+/// The cells of the spare that are looked at to tell how full it is.
+const CELL_SAMPLE: u64 = 1024;
+/// The spare is full if more than one in so many cells is in use.
+const CELLS_PER_CELL_IN_USE: u64 = 6;
 /// While fewer generations than these can begin early, the table grows by four instead of two in each.
 const FEW_EARLY: u32 = 4;
 /// A table grows at most by this factor at a time.
@@ -43,20 +52,22 @@ impl ElasticBins {
         let Census { live, newest } = self.census(0);
         let lines = self.lines();
         let wanted = self.lines_with_spare_room(live);
-        let at_start = self.moment.epochs[0].sides.lines();
+        let at_start = self.moment.eras[0].sides.lines();
         let has_doubled = wanted.max(lines) >= 2 * at_start && early_left > 0;
         if wanted > lines {
             let factor = if early_left > FEW_EARLY { 2 } else { MOST_GROWTH };
             self.grow_to(if has_doubled { (factor * lines).clamp(wanted, self.most_lines) } else { wanted });
         } else if wanted * MOST_ROOM.0 / MOST_ROOM.1 <= lines {
-            self.shrink_to(wanted * ROOM_LEFT.0 / ROOM_LEFT.1, ring);
+            let room_for_spare = self.cells_in_use(self.lines()) * CELLS_PER_CELL_IN_USE;
+            self.shrink_to(room_for_spare.max(wanted * ROOM_LEFT.0 / ROOM_LEFT.1), ring);
         }
         let capacity = self.moment.format.shape().elastic_capacity(self.lines());
         let is_largest = self.lines() == self.most_lines;
-        let room = if is_largest && self.spills_too_often(0) { 0 } else { capacity.saturating_sub(live) };
+        let room = if is_largest && self.spare_is_full() { 0 } else { capacity.saturating_sub(live) };
         // At the limit, generations are kept small, so that the window never has to lose much at once.
         let share = capacity / GENERATIONS_AT_LIMIT;
-        let next = (room / 2).max(capacity / 64).min(if is_largest { share } else { u64::MAX });
+        let next =
+            if is_largest { (capacity / LOOKS_AT_LIMIT).max(1) } else { (room / 2).max(capacity / 64) };
         Fit {
             next: (room > 0).then_some(next),
             starts_generation: has_doubled || is_largest && early_left > 0 && newest >= share,
@@ -91,6 +102,19 @@ impl ElasticBins {
         let probes = u64::from(self.moment.format.shape().spare_probes());
         let spilled = self.history.spilled_lately().saturating_add(more);
         spilled.saturating_mul(probes * CELLS_PER_SPILLED_CELL) > self.lines()
+    }
+
+    /// Returns true if the spare has so many items of the window, whenever they came, that it would raise the rate.
+    fn spare_is_full(&self) -> bool {
+        self.cells_in_use(CELL_SAMPLE) * CELLS_PER_CELL_IN_USE > self.lines()
+    }
+
+    /// The cells of the spare that items of the window use, from a sample.
+    fn cells_in_use(&self, sample: u64) -> u64 {
+        let (table, cells) = (self.table(), self.lines());
+        let taken = cells.min(sample);
+        let in_use = (0..taken).filter(|i| table.cell_age(scaled(*i, cells, taken)).is_some()).count();
+        scaled(in_use as u64, cells, taken)
     }
 
     /// Returns true if so many items are at least half of those that the table has room for.

@@ -1,7 +1,7 @@
 //! Linear hashing: `n` places, for any n, of which one more can be added or taken away at a time.
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
-use super::BLOCK;
+use crate::shape::ELASTIC_BLOCK_LINES as BLOCK;
 
 /// How the lowest bits of a hash select one of `n` places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

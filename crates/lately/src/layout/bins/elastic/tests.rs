@@ -3,8 +3,11 @@
 use alloc::vec::Vec;
 
 use super::*;
+use crate::hash::remix;
 use crate::layout::bins::line::Entry;
+use crate::layout::bins::line::Generation;
 use crate::layout::instructions::Portable;
+use crate::shape::{ELASTIC_GENERATIONS, LEAST_ELASTIC_LINES};
 
 fn table(lines: u64, ring: &Ring) -> ElasticBins {
     let words = AlignedWords::zeroed(words(lines).unwrap() as usize).unwrap();
