@@ -2,7 +2,7 @@
 import { settingsWith, write } from "./address.js";
 import { choices, field, figures, make, problem } from "./elements.js";
 import { Scene } from "./scene.js";
-import { plain, scientific } from "./words.js";
+import { plain } from "./words.js";
 
 const DEFAULTS = { kind: "count" };
 const KINDS = { count: "the last 60 items", time: "the last 10 seconds, at most 60 items" };
@@ -15,6 +15,7 @@ const PACE_MS = 200;
 const STRANGERS = 40;
 /** The rate is that of the latest measurements, so it follows what happens. */
 const MOST_MEASURED = 50;
+const percent = (share) => `${(share * 100).toFixed(1)}%`;
 const [LABEL, ROW, GAP] = [118, 30, 8];
 
 export function open(main, given) {
@@ -96,9 +97,9 @@ export function open(main, given) {
       ["inserts", plain(view.inserts)],
       ["shifts", plain(view.generation)],
       ["certain to be reported", `${plain(view.guaranteedWindow)} inserts`],
-      ["predicted rate, at worst", scientific(view.predictedRate)],
-      ["rate with these bits", scientific(view.estimatedRate)],
-      ["measured rate", asked === 0 ? "none yet" : `${scientific(mistaken / asked)} of ${plain(asked)}`],
+      ["predicted rate, at worst", percent(view.predictedRate)],
+      ["rate with these bits", percent(view.estimatedRate)],
+      ["measured rate", asked === 0 ? "none yet" : `${percent(mistaken / asked)} of ${plain(asked)}`],
     ];
     if (settings.kind === "time") list.push(["clock", `${(state.now / 1000).toFixed(1)} s`], ["overloaded generations", plain(view.overloadedGenerations)]);
     facts.replaceChildren(figures(list));
