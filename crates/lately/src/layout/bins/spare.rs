@@ -103,6 +103,7 @@ impl<W: SpareWords> Spare<W> {
     }
 
     /// The greatest age of a cell that has not been visited since it left the window.
+    #[cfg(feature = "std")]
     fn oldest_kept(&self) -> u32 {
         self.generations + SHIFTS_PER_ROUND as u32 + 1
     }
