@@ -122,8 +122,9 @@ names!(Clock, "clock": Unset = "unset", System = "system", Events = "events");
 #[non_exhaustive]
 pub enum Overload {
     /// Keep the whole time span; the false positive rate rises until the burst has left the window. In
-    /// [`Layout::Bins`](crate::Layout) it is at most twice the promise up to a tenth more than the capacity, and
-    /// with half as much again nearly every item is reported. All generations of the window share their room.
+    /// [`Layout::Bins`](crate::Layout) it is at most twice the promise up to a tenth more than the capacity of a
+    /// fixed window, and about the promise up to the capacity of an elastic one; with half as much again nearly every
+    /// item is reported. All generations of the window share their room.
     #[default]
     KeepWindow,
     /// Keep the false positive rate: a generation that has received its share, capacity / l, is closed early,

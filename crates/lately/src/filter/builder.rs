@@ -100,8 +100,8 @@ impl Builder {
 
     /// Fixes the memory of a time window: it has room for `capacity` different items.
     ///
-    /// `capacity` is the largest number of different items expected in one span and one generation more, which
-    /// is a span divided by l. Within it, the rate holds for any arrivals: all at once, evenly, or again and
+    /// `capacity` is the largest number of different items expected in one span plus one generation (the span
+    /// divided by l). Within it, the rate holds for any arrivals: all at once, evenly, or again and
     /// again. With a tenth more, the rate is at most twice the promise; [`overload`](Self::overload) says what
     /// happens beyond.
     ///
@@ -194,8 +194,8 @@ impl Builder {
 
     /// Limits the heap memory of the filter, for its whole life.
     ///
-    /// With a window and a rate, building fails if they do not fit; the error names a window or a rate that
-    /// would. With only one of the two, the planner finds the best value of the other that fits.
+    /// An elastic window grows up to this limit. With any other window and a rate, building fails if they do not fit;
+    /// the error names a window or a rate that would. With only one of the two, the planner finds the best value of the other that fits.
     /// [`Prefer::Speed`] may spend up to two thirds of this memory on fewer accesses: the plan may take three
     /// times the least memory for its window and rate.
     pub fn max_memory(mut self, bytes: u64) -> Self {
@@ -233,7 +233,7 @@ impl Builder {
         self.promise.plans()
     }
 
-    /// Plans the filter and allocates all the memory it will ever use.
+    /// Plans the filter and allocates its memory: all that it will ever use, except for an elastic window, which grows.
     ///
     /// Planning takes about a millisecond. To create many filters of one kind, build one and clone it.
     ///

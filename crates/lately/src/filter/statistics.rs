@@ -96,7 +96,7 @@ impl Filter {
 }
 
 impl Counters {
-    /// Those of a filter with this memory, which has never changed.
+    /// The counters of a filter whose memory has always had this size.
     pub(super) fn of(ring: &Ring, ageing: &Ageing, memory_bytes: u64) -> Self {
         let Ageing { inserts, backward_steps, overloaded_generations, .. } = *ageing;
         Self {

@@ -107,14 +107,14 @@ impl Filter {
         self.ageing.latest_ms
     }
 
-    /// Returns whose times the window gets, as [`set_clock`](Self::set_clock) was told.
+    /// Returns which clock the window's times come from, as set by [`set_clock`](Self::set_clock).
     #[must_use]
     pub fn clock(&self) -> Clock {
         self.ageing.clock
     }
 
-    /// Remembers whose times the window gets. The filter works the same with all of them; the answer of
-    /// [`clock`](Self::clock) goes into snapshots. A count window ignores the call.
+    /// Records which clock the window's times come from. The filter works the same with all of them; snapshots keep
+    /// the answer. A count window ignores the call.
     pub fn set_clock(&mut self, clock: Clock) {
         self.ageing.set_clock(clock);
     }

@@ -284,6 +284,15 @@ macro_rules! whichever {
 }
 pub(crate) use whichever;
 
+/// The bytes on the heap that a filter of this shape needs besides its words, whatever its size.
+pub(crate) fn table_bytes(shape: &Shape) -> u64 {
+    match shape.segment {
+        Segment::Rows { row_bytes: 64, .. } => Rows::<8>::TABLE_BYTES,
+        Segment::Rows { .. } => Rows::<16>::TABLE_BYTES,
+        _ => 0,
+    }
+}
+
 /// The number of 64-bit words of a filter with this many cells per segment, or `None` on overflow.
 pub(crate) fn words(shape: &Shape, cells: u64) -> Option<u64> {
     let words_of_cells = |bits_per_cell: u32| Some(cells.checked_mul(bits_per_cell.into())?.div_ceil(64));

@@ -33,13 +33,13 @@ impl Dimensions {
         Some(Self { window, shape, items_per_generation, cells, memory_bytes })
     }
 
-    /// The memory of a filter besides its words: their alignment, and the generation starts.
+    /// The memory of a filter besides its words: their alignment, the generation starts, and what all cells share.
     fn overhead_bytes(shape: &Shape) -> Option<u64> {
         // Elastic bins remember their number of pairs at the start of each generation.
         let pairs_at = if shape.is_elastic() { size_of::<u64>() } else { 0 };
         u64::from(shape.segments())
             .checked_mul((size_of::<GenerationStart>() + pairs_at) as u64)?
-            .checked_add(ALIGNMENT_BYTES)
+            .checked_add(ALIGNMENT_BYTES + layout::table_bytes(shape))
     }
 
     /// The cells of a new filter: those of an elastic one become more.

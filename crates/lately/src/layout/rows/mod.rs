@@ -64,6 +64,9 @@ pub(crate) struct Rows<const WORDS: usize> {
 }
 
 impl<const WORDS: usize> Rows<WORDS> {
+    /// The memory of what all rows have in common.
+    pub(super) const TABLE_BYTES: u64 = size_of::<CurrentGeneration<WORDS>>() as u64;
+
     pub(super) fn new(shape: RowShape, words: AlignedWords, ring: &Ring) -> Self {
         debug_assert!(
             words.len().is_multiple_of(WORDS),

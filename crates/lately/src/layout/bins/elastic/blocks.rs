@@ -13,7 +13,7 @@ pub(super) const BLOCK_WORDS: u64 = BLOCK * LINE_WORDS as u64 + BLOCK / CELLS_PE
 /// The lines of a block with its cells, which take one more.
 pub(super) const BLOCK_ROWS: u64 = BLOCK_WORDS / LINE_WORDS as u64;
 
-/// The number of words of a table with this many lines, or `None` if there is none.
+/// The number of words of a table with this many lines, or `None` if no table has so many lines.
 pub(crate) fn words(lines: u64) -> Option<u64> {
     let is_possible = lines >= LEAST_ELASTIC_LINES && lines.is_multiple_of(BLOCK);
     is_possible.then_some(lines / BLOCK)?.checked_mul(BLOCK_WORDS)

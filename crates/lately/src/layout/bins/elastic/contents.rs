@@ -59,7 +59,7 @@ impl Contents for ElasticBins {
         items.into_iter().zip(spilled).map(held).collect()
     }
 
-    /// Fingerprints tell less if their pair was divided since; see the module's documentation.
+    /// Fingerprints tell less if their line was divided since; see the module's documentation.
     fn false_positive_rate(&self, ring: &Ring, later: &Ring, sample: Sample) -> f64 {
         let moment = self.moment_at(ring, later);
         let table = self.table_at(&moment);
@@ -108,7 +108,7 @@ impl Contents for ElasticBins {
 }
 
 impl ElasticBins {
-    /// The distinct items in the spare whose cells are so large a share of all cells.
+    /// How many distinct items the spare has, if this share of all cells is in use.
     fn spilled_of(&self, share: f64) -> f64 {
         let (cells, probes) = (self.lines() as f64, f64::from(self.moment.format.shape().spare_probes()));
         -log1p(-share.min(1.0 - 1.0 / cells)) * cells / probes

@@ -3,8 +3,8 @@
 //! The lines have two sides. An item has a line on each: its hash selects one, its mixed hash the other. Of the n
 //! lines of a side, with 2^L <= n < 2^(L+1), the lowest L + 1 bits of a hash select one; if there is no such line yet,
 //! the lowest L do. So line n can be added at any time: it takes its items from line n - 2^L, and no other line
-//! changes. First all lines of the first side are divided, then all of the other, and so on. Meanwhile most items have
-//! a line to go to that is divided already.
+//! changes. First all lines of the first side are divided, then all of the other, and so on. Meanwhile most items can go
+//! to a line that has already been divided.
 //!
 //! # Fingerprints
 //!
@@ -98,7 +98,7 @@ impl ElasticBins {
         &self.lines_at
     }
 
-    /// Sets them to those of a snapshot; [`Contents::ring_was_set`] must follow.
+    /// Restores `lines_at` from a snapshot. Call [`Contents::ring_was_set`] afterwards.
     pub(crate) fn set_lines_at(&mut self, lines_at: impl Iterator<Item = u64>) {
         self.lines_at.iter_mut().zip(lines_at).for_each(|(lines, of_snapshot)| *lines = of_snapshot);
     }
@@ -147,7 +147,7 @@ impl ElasticBins {
             self.renew(kernel, fingerprint, place, found[side]);
             return true;
         }
-        // A fingerprint with another base stays: it may be that of another item, which today's would not match.
+        // A fingerprint with another base stays: it may belong to another item, which a fingerprint with today's base would not match.
         let seen = found[0].older | found[1].older != 0 || table.spare_age(hashes).is_some();
         let side = usize::from(found[0].queue.load > found[1].queue.load);
         let place = table.place(hashes[side], side);

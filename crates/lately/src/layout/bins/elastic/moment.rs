@@ -1,4 +1,4 @@
-//! What a line means at some moment.
+//! How to read a line at a given moment of the ring.
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
 use super::split::{Sides, Split};

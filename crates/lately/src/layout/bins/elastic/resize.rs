@@ -15,7 +15,7 @@ use crate::shape::LEAST_ELASTIC_LINES;
 /// The lines of each kind that are looked at to tell how full they are. With two lines to choose from, all lines of a
 /// kind are nearly equally full.
 const SAMPLE: u64 = 32;
-/// A table grows to have room for one more part in so many.
+/// A table that grows leaves room for one more item in so many.
 const SPARE_ROOM: u64 = 32;
 /// The spilled items of a generation may take one in so many cells of the spare. That hardly raises the rate, however
 /// often it happens in a window. With more, the table grows: most likely it is being divided, and the lines that are
@@ -33,7 +33,7 @@ const LOOKS_AT_LIMIT: u64 = 512;
 const CELL_SAMPLE: u64 = 1024;
 /// The spare is full if more than one in so many cells is in use.
 const CELLS_PER_CELL_IN_USE: u64 = 6;
-/// While fewer generations than these can begin early, the table grows by four instead of two in each.
+/// While at most so many generations can begin early, the table grows by four instead of two in each.
 const FEW_EARLY: u32 = 4;
 /// A table grows at most by this factor at a time.
 const MOST_GROWTH: u64 = 4;
@@ -85,7 +85,7 @@ impl ElasticBins {
         self.lines_for(live + live / SPARE_ROOM + 1)
     }
 
-    /// The most lines that a look after so many inserts may lead to; the present number if it certainly leaves them.
+    /// An upper bound on the lines after so many inserts; the present number if the next look certainly leaves them.
     pub(crate) fn most_lines_after(&self, inserts: u64) -> u64 {
         // All of them may be written into lines that are looked at.
         let Census { live, .. } = self.census(inserts.min(self.lines()));
@@ -132,7 +132,7 @@ impl ElasticBins {
         self.lines() > lines
     }
 
-    /// How full the lines are if every sample has so many items more.
+    /// How full the lines would be with so many more items in each sample.
     fn census(&self, more: u64) -> Census {
         let mut census = Census { live: 0, newest: 0 };
         for (side, split) in self.sides.splits.iter().enumerate() {

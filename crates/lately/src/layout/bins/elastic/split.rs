@@ -45,7 +45,7 @@ impl Split {
         self.divided
     }
 
-    /// 2^L: the places from here on were divided from others.
+    /// 2^L: the first place that was split off from another.
     pub(super) fn first_of_divided(self) -> u64 {
         self.mask + 1
     }

@@ -21,7 +21,7 @@ pub(super) fn hashes_of(hash: u64) -> Hashes {
 #[derive(Clone, Copy)]
 pub(super) struct Found {
     pub(super) queue: Queue,
-    /// Those that would be written in the same way now.
+    /// Those whose base is the one used now.
     pub(super) current: u64,
     pub(super) older: u64,
 }
