@@ -144,10 +144,11 @@ fn keeps_the_promise(shape: &Shape, window: u64, rate: f64, slack: f64, bytes: f
     reported(1.0) <= (1.0 + slack) * window as f64 && profile.false_positive_rate() <= rate && keeps_slack()
 }
 
-/// Returns the bytes that a filter needs besides its rows: for alignment, and for the start of each
-/// generation.
+/// Returns the bytes that a filter needs besides its rows: for alignment, for the start of each generation, and for
+/// what all rows share.
 fn overhead_bytes(shape: &Shape) -> f64 {
-    56.0 + 16.0 * f64::from(shape.segments())
+    let table = if matches!(shape.segment, Segment::Rows { row_bytes: 64, .. }) { 896.0 } else { 1024.0 };
+    56.0 + 16.0 * f64::from(shape.segments()) + table
 }
 
 /// Asserts for each row size that no shape keeps the promise in 2% less memory than the plan.
