@@ -66,9 +66,20 @@ impl<'a> StateClock<'a> {
     }
 }
 
-/// Says how many generations were overloaded; `None` if none was.
+/// The bytes of a filter from which its rate is estimated.
+const SAMPLE: u64 = 1 << 20;
+
+/// Returns the share of new records that would be left out now, if that is clearly more than promised.
+fn share_left_out(filter: &Filter) -> Option<f64> {
+    let now = filter.as_of(filter.latest_ms()?);
+    let estimated = now.estimate(SAMPLE).estimated_false_positive_rate;
+    (estimated > 2.0 * filter.plan().false_positive_rate).then_some(estimated)
+}
+
+/// Says how many generations were overloaded, and what that does to new records; `None` if there is no overload.
 pub(super) fn overload(filter: &Filter, overloaded_before: u64) -> Option<String> {
     let generations = filter.counters().overloaded_generations - overloaded_before;
+    let left_out = share_left_out(filter);
     let (cause, flag) = match filter.window() {
         Window::Elastic { .. } => {
             let most = filter.plan().memory_bytes;
@@ -76,12 +87,23 @@ pub(super) fn overload(filter: &Filter, overloaded_before: u64) -> Option<String
         }
         window => (format!("--capacity {}", window.items()), "--capacity"),
     };
-    (generations > 0).then(|| {
-        format!(
-            "lately: overloaded generations: {generations}, because more records came than {cause} has room for; more new \
-             records than promised may have been mistaken for repeats; use a higher {flag}"
-        )
-    })
+    let remedy = format!("use a higher {flag}, with a new --state file");
+    let share = |share: f64| format!("about {:.3}% of new records are left out as repeats now", 100.0 * share);
+    match (generations, left_out) {
+        (0, None) => None,
+        (0, Some(left_out)) => Some(format!(
+            "lately: the window of the state is still overloaded, because more records came than {cause} has room for; {}; \
+             {remedy}",
+            share(left_out)
+        )),
+        (_, left_out) => {
+            let effect = left_out.map_or("new records may have been mistaken for repeats".into(), share);
+            Some(format!(
+                "lately: overloaded generations: {generations}, because more records came than {cause} has room for; \
+                 {effect}; {remedy}"
+            ))
+        }
+    }
 }
 
 /// Says how many repeats are not among those of the busiest keys.
