@@ -147,7 +147,10 @@ fn at_the_limit_every_record_is_known_and_the_overload_is_told_once() {
         told.contains("overloaded generations: 1, because more records came than --max-memory "),
         "{told}"
     );
-    assert!(told.contains("% of new records are left out as repeats now; use a higher --max-memory"), "{told}");
+    assert!(
+        told.contains("% of new records are left out as repeats now; use a higher --max-memory"),
+        "{told}"
+    );
     assert!(told.contains("grows to at most ") && told.contains(" at its peak\n"), "{told}");
 }
 
@@ -159,7 +162,11 @@ fn an_overloaded_state_is_told_in_every_run() {
     let runs = [common::numbers(0..6_000), common::numbers(10_000..10_500)];
     let told = runs.map(|input| text(&run(&mut lately(words(&flags)), &input).stderr));
     assert!(told[0].contains("overloaded generations: "), "{}", told[0]);
-    assert!(told[1].contains("is still overloaded") || told[1].contains("overloaded generations: "), "{}", told[1]);
+    assert!(
+        told[1].contains("is still overloaded") || told[1].contains("overloaded generations: "),
+        "{}",
+        told[1]
+    );
     assert!(told[1].contains("% of new records are left out as repeats now"), "{}", told[1]);
 }
 

@@ -88,7 +88,8 @@ pub(super) fn overload(filter: &Filter, overloaded_before: u64) -> Option<String
         window => (format!("--capacity {}", window.items()), "--capacity"),
     };
     let remedy = format!("use a higher {flag}, with a new --state file");
-    let share = |share: f64| format!("about {:.3}% of new records are left out as repeats now", 100.0 * share);
+    let share =
+        |share: f64| format!("about {:.3}% of new records are left out as repeats now", 100.0 * share);
     match (generations, left_out) {
         (0, None) => None,
         (0, Some(left_out)) => Some(format!(
