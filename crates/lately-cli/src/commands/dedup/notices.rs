@@ -87,7 +87,7 @@ pub(super) fn overload(filter: &Filter, overloaded_before: u64) -> Option<String
         }
         window => (format!("--capacity {}", window.items()), "--capacity"),
     };
-    let remedy = format!("use a higher {flag}, with a new --state file");
+    let remedy = format!("use a higher {flag} (a state that was saved with another one is refused then)");
     let share =
         |share: f64| format!("about {:.3}% of new records are left out as repeats now", 100.0 * share);
     match (generations, left_out) {

@@ -147,7 +147,8 @@ impl ElasticBins {
             self.renew(kernel, fingerprint, place, found[side]);
             return true;
         }
-        // A fingerprint with another base stays: it may belong to another item, which a fingerprint with today's base would not match.
+        // A fingerprint with another base stays: it may belong to another item, which a fingerprint with today's base
+        // would not match.
         let seen = found[0].older | found[1].older != 0 || table.spare_age(hashes).is_some();
         let side = usize::from(found[0].queue.load > found[1].queue.load);
         let place = table.place(hashes[side], side);
