@@ -34,9 +34,17 @@ pub(super) fn least_memory(wanted: &Wanted, row_bytes: u32) -> Option<Dimensions
             close = close.into_iter().filter_map(|candidate| candidate.refined(wanted)).collect();
             close.sort_by_key(|candidate| candidate.size.memory_bytes);
         }
-        // Most often the first one keeps the slack, and nothing else is sized.
-        if let Some(found) = close.iter().find_map(|candidate| candidate.sized(wanted)) {
-            return Some(found);
+        // Most often the first one keeps the slack and needs no row more, and nothing else is sized.
+        let mut best: Option<Dimensions> = None;
+        for candidate in close {
+            if best.is_some_and(|best| best.memory_bytes <= candidate.size.memory_bytes) {
+                break;
+            }
+            let sized = candidate.sized(wanted);
+            best = [best, sized].into_iter().flatten().min_by_key(|sized| sized.memory_bytes);
+        }
+        if best.is_some() {
+            return best;
         }
     }
     None
