@@ -12,6 +12,7 @@ import redis
 
 from conftest import FULL, Server, eventually, info, items
 from faults import BATCH, KEYS, Pair, Writer, create, stopped
+from soak import soak
 from test_memory import used
 from test_replication import caught_up, follow
 
@@ -152,3 +153,8 @@ def disturb(pair, chosen):
         case _:
             with stopped(victim):
                 time.sleep(chosen.choice((0.1, 0.7, 2.5, 4)))
+
+
+@pytest.mark.skipif(not FULL, reason="a minute under load is for ./test --full")
+def test_memory_is_flat_under_load(kind, tmp_path):
+    soak(kind, 1, tmp_path)
