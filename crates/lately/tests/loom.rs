@@ -188,18 +188,20 @@ fn an_item_that_is_spilled_after_a_shift_stays_for_the_whole_span() {
     });
 }
 
-/// A query beside a shift and the spill of another item finds an item that was spilled earlier.
+/// A query beside a shift and the spill of another item finds an item that was spilled earlier, and so does an insert.
 #[test]
 fn a_query_beside_a_spill_finds_what_was_spilled_earlier() {
     let (mut template, [earlier, item]) = template_that_spills();
     template.insert_hash(earlier);
-    check_up_to(3, &template, move |filter| {
-        let query = spawn(&filter, move |filter| filter.contains_hash(earlier));
-        filter.advance_to(11);
-        filter.insert_hash(item);
-        assert!(query.join().unwrap());
-        assert!(filter.contains_hash(earlier) && filter.contains_hash(item));
-    });
+    for action in [SharedFilter::contains_hash, SharedFilter::check_and_insert_hash] {
+        check_up_to(3, &template, move |filter| {
+            let query = spawn(&filter, move |filter| action(filter, earlier));
+            filter.advance_to(11);
+            filter.insert_hash(item);
+            assert!(query.join().unwrap());
+            assert!(filter.contains_hash(earlier) && filter.contains_hash(item));
+        });
+    }
 }
 
 /// Of two threads that spill the same item, exactly one is told that it is new, even if a shift happens meanwhile.
