@@ -68,8 +68,8 @@ def servers(record):
 
 
 def table(header, rows):
-    lines = [header, ["---"] * len(header), *rows]
-    return "".join(f"| {' | '.join(str(cell) for cell in line)} |\n" for line in lines)
+    first, *others = (f"| {' | '.join(line)} |\n" for line in (header, *rows))
+    return "".join([first, "|" + "---|" * len(header) + "\n", *others])
 
 
 def duration(micros):
@@ -94,7 +94,9 @@ def race():
         rate, wait, cpu = lap["requests_per_second"][name], lap["p99.9_ms"][name], lap["server_cpu_microseconds"][name]
         return [f"{rate:,}".replace(",", " "), f"{wait:.1f} ms", f"{cpu:.2f} µs"]
 
-    return table(header, [[shown, *(cell for each in found for cell in cells(each["race"], name))] for name, shown in COMMANDS.items()])
+    # Older records have fewer commands.
+    shown = {name: label for name, label in COMMANDS.items() if all(name in each["race"]["p99.9_ms"] for each in found)}
+    return table(header, [[label, *(cell for each in found for cell in cells(each["race"], name))] for name, label in shown.items()])
 
 
 def compared():
@@ -102,9 +104,10 @@ def compared():
     both = lambda name, digits: " (Redis) and ".join(f"{lap[name]:.{digits}f}" for lap in laps) + " (Valkey)"
     cpu = lambda name: (lap["server_cpu_microseconds"][name] / lap["server_cpu_microseconds"]["APBF.ADD"] for lap in laps)
     costs = " and ".join(f"{ratio:.1f}" for ratio in cpu("APBF.ADD, time"))
+    of_sadd = f", and {both('add_over_sadd', 2)} times those of `SADD`" if "add_over_sadd" in laps[0] else ""
     return textwrap.fill(
-        f"Compared round by round, `APBF.ADD` reaches {both('add_over_set', 2)} times the requests per second of `SET`, and "
-        f"{both('add_over_sadd', 2)} times those of `SADD`. `APBF.MADD` with 100 items adds {both('madd_items_over_add_items', 1)} "
+        f"Compared round by round, `APBF.ADD` reaches {both('add_over_set', 2)} times the requests per second of "
+        f"`SET`{of_sadd}. `APBF.MADD` with 100 items adds {both('madd_items_over_add_items', 1)} "
         f"times as many items per second as single `APBF.ADD`s. A time window takes {costs} times the processor time, because the "
         "module writes a separate command for replicas, which contains the time.", 120) + "\n"
 
