@@ -180,23 +180,25 @@ def cron(script, directory, environment):
 
 
 def unit(script, directory, environment):
-    need("systemd-analyze", "pkill")
+    need("systemd-analyze")
     path = directory / "events.service"
-    path.write_text(script)
+    path.write_text(script.replace("/usr/bin/lately", shutil.which("lately", path=environment["PATH"])))
     done = subprocess.run(["systemd-analyze", "verify", str(path)], env=environment, capture_output=True, text=True, timeout=PATIENCE)
     complaints = [line for line in done.stderr.splitlines() if "events.service" in line]
     assert not complaints, complaints
     # What it starts, with other directories.
-    command = re.search(r"ExecStart=/bin/sh -c '(.*?)'$", script, re.DOTALL | re.MULTILINE)[1].replace("\\\n", "")
+    command = re.search(r"ExecStart=/usr/bin/(lately .*?[^\\])$", script, re.DOTALL | re.MULTILINE)[1].replace("\\\n", "")
     command = command.replace("/var/log/", f"{directory}/")
     environment["STATE_DIRECTORY"] = str(directory)
     events, once = directory / "events.jsonl", directory / "events-once.jsonl"
     for expected in (2, 3):
-        events.write_text("".join(json.dumps({"id": number % expected}) + "\n" for number in range(6)))
-        process = subprocess.Popen(["/bin/sh", "-c", command], env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        # The service was stopped while the file grew.
+        with events.open("a") as file:
+            file.writelines(json.dumps({"id": number % expected}) + "\n" for number in range(6))
+        process = subprocess.Popen(["/bin/sh", "-c", f"exec {command}"], env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True)
         try:
             wait_until("the output", lambda: once.exists() and len(once.read_text().splitlines()) == expected)
-            subprocess.run(["pkill", "-USR1", "--parent", str(process.pid), "lately"], check=True)
+            process.send_signal(signal.SIGUSR1)
             assert json.loads(process.stderr.readline())["records"] == 6
         finally:
             stop(process)

@@ -106,14 +106,12 @@ fn a_state_with_another_kind_of_memory_is_refused() {
     let (grows, fixed) = (directory.name("grows"), directory.name("fixed"));
     answer(&format!("dedup --within 10m --max-memory 1MiB --state {grows}"), b"a\n");
     answer(&format!("dedup --within 10m --capacity 1000 --state {fixed}"), b"a\n");
-    let stored = Filter::load(&grows).unwrap().plan().memory_bytes.to_string();
+    let stored = Filter::load(&grows).unwrap().plan().memory_bytes;
     for (state, promise, named) in [
         (&grows, "--within 10m --capacity 1000", ["--capacity 1000 was requested", "with no --capacity"]),
         (&fixed, "--within 10m", ["no --capacity was requested", "with --capacity 1000"]),
         (&grows, "--within 1h", ["--within 1h", "--within 10m"]),
         (&grows, "--window 10", ["--window 10", "--within 10m"]),
-        (&grows, "--within 10m --max-memory 2MiB", ["--max-memory 2097152", &stored]),
-        (&grows, "--within 10m --max-memory 512KiB", ["--max-memory 524288", &stored]),
         (&grows, "--within 10m --fp 1e-7", ["--fp 1e-7", "--fp "]),
     ] {
         let before = fs::read(state).unwrap();
@@ -121,13 +119,45 @@ fn a_state_with_another_kind_of_memory_is_refused() {
         assert!(named.iter().all(|name| refused.contains(name)), "{promise}: {refused}");
         assert_eq!(fs::read(state).unwrap(), before);
     }
-    // The state's own limit holds if none is given; the remedy of the message is accepted.
-    for (promise, kept) in [
-        ("--within 10m", "b\n"),
-        ("--within 10m --max-memory 1MiB", ""),
-        (&format!("--within 10m --max-memory {stored}"), ""),
-    ] {
-        assert_eq!(text(&answer(&format!("dedup {promise} --state {grows}"), b"a\nb\n")), kept);
+    // The state's own limit holds if none is given.
+    assert_eq!(text(&answer(&format!("dedup --within 10m --state {grows}"), b"a\nb\n")), "b\n");
+    assert_eq!(Filter::load(&grows).unwrap().plan().memory_bytes, stored);
+}
+
+#[test]
+fn the_limit_of_a_state_can_be_changed() {
+    let directory = Directory::new("elastic-limit");
+    let line = |limit: &str| {
+        format!(
+            "dedup --within 1h --fp 1e-3 --max-memory {limit} --emit tagged --state {}",
+            directory.name("state")
+        )
+    };
+    let many = common::numbers(0..12_000);
+    let first = run(&mut lately(words(&line("64KiB"))), &many);
+    assert_eq!(text(&first.stderr), "");
+    let refused = complaint(&line("32KiB"), b"b\n", 2);
+    assert!(
+        refused.contains("--max-memory 32768 is too little") && refused.contains("raise it to"),
+        "{refused}"
+    );
+    // Everything is known still, and there is room for more.
+    for (limit, from) in [("1MiB", 100_000), ("640KiB", 200_000), ("100MB", 300_000)] {
+        let more = [&many[..], &common::numbers(from..from + 20_000)].concat();
+        let output = run(&mut lately(words(&line(limit))), &more);
+        assert_eq!(text(&output.stderr), "");
+        let shown = text(&output.stdout);
+        assert!(tags(&shown)[..12_000].iter().all(|tag| *tag == "seen"), "{limit}");
+        let new = tags(&shown)[12_000..].iter().filter(|tag| **tag == "new").count();
+        assert!(new > 19_900, "{limit}: {new}");
+    }
+    // What was overloaded is told what to do, and that it does not help at once.
+    let overloaded = line("12KiB").replace("/state", "/other");
+    let told = text(&run(&mut lately(words(&overloaded)), &many).stderr);
+    assert!(told.contains("use a higher --max-memory, also with this state"), "{told}");
+    // Every limit is one of which the rate is kept.
+    for kibibytes in (700..4_000).step_by(331) {
+        answer(&line(&format!("{kibibytes}KiB")), b"x\n");
     }
 }
 

@@ -364,3 +364,27 @@ fn one_value_is_its_own_bytes() {
         assert!(seen.contains("user-5") && !seen.contains("6:user-5,"), "{name}");
     }
 }
+
+#[test]
+fn the_time_among_the_groups_is_not_part_of_the_key() {
+    let directory = common::Directory::new("time-group");
+    let state = directory.name("state");
+    let groups = r"--key-regex (?<at>\d+):(\w+)";
+    common::answer(&format!("dedup --within 1h {groups} --time-field at --state {state}"), b"1700000000:a\n");
+    let ask =
+        |flags: &str| common::text(&common::answer(&format!("contains --state {state} {flags}"), b"5:a\n"));
+    assert_eq!(ask(&format!("{groups} --time-field at")), "seen\t5:a\n");
+    assert_eq!(ask(&format!("{groups} --time-field 1")), "seen\t5:a\n");
+    assert_eq!(ask(groups), "new\t5:a\n", "both groups are the key");
+    // Other groups make other keys.
+    let line = format!(
+        "dedup --within 1h --key-regex (\\d+):(\\d+):(\\w+) --time-field 1 --state {}",
+        directory.name("two")
+    );
+    common::answer(&line, b"1700000000:1700000001:a\n");
+    let told =
+        common::complaint(&line.replace("--time-field 1", "--time-field 2"), b"1700000000:1700000001:a\n", 1);
+    assert!(told.contains("keys that were made in another way"), "{told}");
+    let told = common::complaint(&format!("contains --state {state} --time-field 1"), b"", 2);
+    assert!(told.contains("--key-regex"), "{told}");
+}

@@ -345,3 +345,127 @@ fn a_run_without_any_keys_is_reported() {
     assert!(told("--field 3").contains("no record had a key"));
     assert_eq!(told("--field 1"), "");
 }
+
+#[test]
+fn a_hyphen_is_standard_output() {
+    let directory = Directory::new("hyphen");
+    let in_directory = |line: &str| {
+        let output = run(lately(words(line)).current_dir(directory.path("")), INPUT);
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    assert_eq!(in_directory("dedup --window 10 --output -").1, "a,1\nb,1\nc,1\n");
+    assert_eq!(in_directory("dedup --window 10 --output once --duplicates-to -").1, "a,1\na,1");
+    assert_eq!(directory.entries(), ["once"]);
+    for (flags, says) in [
+        ("--duplicates-to -", "standard output has the other records"),
+        ("--output - --duplicates-to -", "standard output has the other records"),
+        ("--metrics-file -", "name a file"),
+        ("--state -", "name a file"),
+        ("--state s --output s.stream", "belongs to --state"),
+        ("--state s --stats-json s.lock", "belongs to --state"),
+        ("--count --output once", "--count"),
+    ] {
+        let (code, _, told) = in_directory(&format!("dedup --window 10 {flags}"));
+        assert!(code == Some(2) && told.contains(says), "{flags}: {told}");
+    }
+    assert_eq!(fs::read_to_string(directory.path("once")).unwrap(), "a,1\nb,1\nc,1\n", "it is not emptied");
+}
+
+#[test]
+fn output_that_cannot_be_written_is_told_before_anything_is_read_or_replaced() {
+    let directory = Directory::new("early");
+    let kept = directory.file("kept", "of an earlier run\n");
+    let none = directory.name("no/where");
+    for flags in [
+        format!("--stats-json {none} --output {kept}"),
+        format!("--metrics-file {none} --output {kept}"),
+        format!("--output {kept} --csv --delimiter ab"),
+        format!("--output {kept} --field 1 --within 1h --time-field x"),
+    ] {
+        let window = if flags.contains("--within") { "" } else { "--window 10" };
+        // The input does not end.
+        let mut child = spawn(&mut lately(words(&format!("dedup {window} {flags}"))));
+        assert!(!child.wait().unwrap().success(), "{flags}");
+        assert_eq!(fs::read_to_string(&kept).unwrap(), "of an earlier run\n", "{flags}");
+    }
+    let stats = directory.name("stats");
+    answer(&format!("dedup --window 10 --stats-json {stats} --metrics-file {stats}.prom"), INPUT);
+    assert_eq!(directory.entries(), ["kept", "stats", "stats.prom"]);
+}
+
+#[test]
+fn a_record_that_was_cut_off_is_removed_before_the_output_goes_on() {
+    let directory = Directory::new("torn");
+    let (output, state) = (directory.name("out"), directory.name("state"));
+    for (flags, header) in [("", ""), ("--csv --column k", "k,v\n"), ("-0", "")] {
+        let end = if flags == "-0" { "\0" } else { "\n" };
+        let line = format!("dedup --window 100 {flags} --state {state} --output {output} --checkpoint 1ms");
+        let record = |text: &str| format!("{text}{end}");
+        // A run is killed while it writes its second record after a save.
+        answer(&line, (header.to_string() + &record("1,a")).as_bytes());
+        let append = |text: &str| {
+            OpenOptions::new().append(true).open(&output).unwrap().write_all(text.as_bytes()).unwrap();
+        };
+        append(&(record("2,b") + if flags.is_empty() || flags == "-0" { "3,t" } else { "3,\"t\norn" }));
+        let next = header.to_string() + &record("4,d");
+        let told = run(&mut lately(words(&line)), next.as_bytes());
+        assert!(text(&told.stderr).contains("bytes are removed"), "{}", text(&told.stderr));
+        assert_eq!(text(&told.stderr).matches('\n').count(), 1);
+        let expected = header.to_string() + &record("1,a") + &record("2,b") + &record("4,d");
+        assert_eq!(fs::read_to_string(&output).unwrap(), expected);
+        // A last record without an end is not cut: it is whole.
+        let told = run(&mut lately(words(&line)), (header.to_string() + "5,e").as_bytes());
+        assert_eq!(text(&told.stderr), "");
+        let told = run(&mut lately(words(&line)), (header.to_string() + &record("6,f")).as_bytes());
+        assert_eq!(text(&told.stderr), "");
+        let expected = expected + &record("5,e") + &record("6,f");
+        assert_eq!(fs::read_to_string(&output).unwrap(), expected);
+        for file in [&output, &state] {
+            fs::remove_file(file).unwrap();
+        }
+    }
+    // A killed run that has saved nothing.
+    let line = format!("dedup --window 100 --state {state} --output {output} --checkpoint 0");
+    let mut child = spawn(&mut lately(words(&line)));
+    feed(&mut child, b"1\n2\n");
+    while fs::read_to_string(&output).unwrap_or_default() != "1\n2\n" {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    OpenOptions::new().append(true).open(&output).unwrap().write_all(b"tor").unwrap();
+    let told = run(&mut lately(words(&line)), b"3\n");
+    assert!(text(&told.stderr).contains("these 3 bytes are removed"), "{}", text(&told.stderr));
+    assert_eq!(fs::read_to_string(&output).unwrap(), "1\n2\n3\n");
+    // Another program has written the file: nothing is known, so nothing is cut.
+    fs::write(&output, "4").unwrap();
+    let told = run(&mut lately(words(&line)), b"5\n");
+    assert!(text(&told.stderr).contains("an end was added"), "{}", text(&told.stderr));
+    assert_eq!(fs::read_to_string(&output).unwrap(), "4\n5\n");
+}
+
+#[test]
+fn another_header_than_that_of_the_last_run_is_told() {
+    let directory = Directory::new("headers");
+    let state = directory.name("state");
+    let line = |flags: &str| format!("dedup --window 100 --csv {flags} --state {state}");
+    let output = |line: String, input: &[u8]| run(&mut lately(words(&line)), input);
+    answer(&line("--column k"), b"k,v\n1,a\n");
+    assert_eq!(text(&output(line("--column k"), b"\xef\xbb\xbfk,v\r\n1,a\r\n").stderr), "");
+    // Found by name, although it moved.
+    let moved = output(line("--column k"), b"v,k\nb,1\nb,2\n");
+    assert_eq!(text(&moved.stdout), "v,k\nb,2\n");
+    let told = text(&moved.stderr);
+    assert!(told.contains("its header is v,k") && told.contains("was k,v"), "{told}");
+    let missing = output(line("--column k"), b"id,v\n1,a\n");
+    assert_eq!(missing.status.code(), Some(1));
+    let told = text(&missing.stderr);
+    assert!(told.contains("no column `k`") && told.contains("was v,k"), "{told}");
+    // A file cannot go on with other columns.
+    let file = directory.name("out");
+    let into_file = |input: &[u8]| output(line(&format!("--column k --output {file}")), input);
+    into_file(b"k,v\n7,a\n");
+    let refused = into_file(b"v,k\na,8\n");
+    assert!(refused.status.code() == Some(1) && text(&refused.stderr).contains("name another --output"));
+    assert_eq!(fs::read_to_string(&file).unwrap(), "k,v\n7,a\n");
+}

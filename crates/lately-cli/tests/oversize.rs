@@ -147,3 +147,15 @@ fn a_line_that_does_not_fit_into_memory_is_an_error() {
     let output = run(common::program("/bin/sh").args(["-c", &script(300_000, flags)]), b"");
     assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 20), "{}", text(&output.stderr));
 }
+
+#[test]
+fn an_open_quote_in_a_record_that_is_left_out_names_that_record() {
+    let input = b"k,v\n1,a\n2,\"open and longer than all others\n3,c\n";
+    for oversize in ["drop", "pass"] {
+        let line = format!("dedup --window 10 --csv --max-record 12 --oversize {oversize}");
+        let output = common::run(&mut common::lately(common::words(&line)), input);
+        let told = common::text(&output.stderr);
+        assert!(told.contains("record 3 of standard input: a quote is opened in it"), "{told}");
+        assert!(told.contains("the first is record 3 of the run"), "{told}");
+    }
+}

@@ -92,10 +92,19 @@ fn metrics_are_a_file_that_is_never_half_written() {
         assert!(name.starts_with("lately_") && value.parse::<f64>().is_ok(), "{line}");
     }
     assert_eq!(directory.entries(), ["lately.prom", "state", "state.lock"]);
-    // If it cannot be written, the stream goes on.
-    let output = run(&mut lately(words("dedup --window 10 --metrics-file /nonexistent/x")), b"a\n");
-    assert_eq!((text(&output.stdout).as_str(), output.status.code()), ("a\n", Some(1)));
-    assert!(text(&output.stderr).contains("/nonexistent/x: No such file"));
+    // If it cannot be written any more, the stream goes on.
+    let (gone, file) = (directory.path("gone"), directory.name("gone/x"));
+    fs::create_dir(&gone).unwrap();
+    let mut child = spawn(&mut lately(words(&format!("dedup --window 10 --metrics-file {file}"))));
+    feed(&mut child, b"a\n");
+    common::expect(&mut child, b"a\n");
+    fs::remove_dir_all(&gone).unwrap();
+    feed(&mut child, b"b\n");
+    common::expect(&mut child, b"b\n");
+    drop(common::stdin_of(&mut child));
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("gone/x: No such file"));
 }
 
 #[test]

@@ -61,6 +61,24 @@ fn a_state_with_another_promise_is_refused_and_the_error_names_the_difference() 
     answer(&format!("dedup --window 1000 --fp 1e-2 --slack 0.5 --max-memory 1MB --state {count}"), b"b\n");
 }
 
+/// The printed number is one that is accepted.
+#[test]
+fn numbers_that_differ_are_printed_so_that_they_differ() {
+    let directory = Directory::new("digits");
+    let state = directory.name("state");
+    answer(&format!("dedup --window 1000 --fp 1e-3 --state {state}"), b"a\n");
+    let plan = Filter::load(&state).unwrap().plan();
+    for (flag, found) in [("--fp", plan.false_positive_rate), ("--slack", plan.slack())] {
+        let asked = found * 0.99999;
+        let fp = if flag == "--fp" { "" } else { "--fp 1e-3" };
+        let line = |value: &str| format!("dedup --window 1000 {fp} {flag} {value} --state {state}");
+        let told = complaint(&line(&asked.to_string()), b"b\n", 1);
+        let printed = told.split(&format!("saved with {flag} ")).nth(1).unwrap().split(';').next().unwrap();
+        assert!(printed.parse::<f64>().unwrap() > asked, "{told}");
+        answer(&line(printed), b"");
+    }
+}
+
 #[test]
 fn a_state_whose_keys_were_made_in_another_way_is_refused() {
     let directory = Directory::new("keys");

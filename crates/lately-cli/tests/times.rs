@@ -208,3 +208,16 @@ fn wrong_flags_of_time_are_refused() {
     // Spans of several units.
     assert_eq!(answer("dedup --within 1w2d12h --capacity 5", b"a\na\n"), b"a\n");
 }
+
+#[test]
+fn flags_about_time_are_refused_with_a_window_of_records() {
+    for flags in ["--time-unit s", "--time-format %s", "--time-zone UTC", "--late drop", "--max-jump 1h"] {
+        for line in [format!("dedup --window 10 {flags}"), format!("dedup --within 1h {flags}")] {
+            let told = common::complaint(&line, b"a\n", 2);
+            assert!(
+                told.contains(flags.split(' ').next().unwrap()) || told.contains("--time-field"),
+                "{told}"
+            );
+        }
+    }
+}

@@ -253,6 +253,53 @@ fn a_window_that_may_not_grow_keeps_its_span_or_its_rate() {
     assert_eq!(recovered.guaranteed_span(), Some(Duration::from_millis(TEN_MINUTES_MS)));
 }
 
+/// Nothing is forgotten when the limit is raised or lowered, also if it was reached long ago.
+#[test]
+fn the_limit_of_memory_can_be_changed() {
+    for overload in [Overload::KeepWindow, Overload::KeepRate] {
+        let mut filter = builder(TEN_MINUTES_MS).max_memory(100_000).overload(overload).build().unwrap();
+        filter.advance_to(START_MS);
+        filter.extend(0..60_000_u64);
+        let (capacity, guaranteed) = (filter.plan().window.items(), filter.guaranteed_window());
+        assert!(filter.counters().overloaded_generations > 0);
+        let refused = filter.set_max_memory(50_000);
+        assert!(
+            matches!(refused, Err(ConfigError::MemoryTooSmall { max_memory: 50_000, .. })),
+            "{refused:?}"
+        );
+        assert_eq!(filter.plan().window.items(), capacity);
+        filter.set_max_memory(1_000_000).unwrap();
+        let same = builder(TEN_MINUTES_MS).max_memory(1_000_000).overload(overload).build().unwrap();
+        assert_eq!(filter.plan(), same.plan());
+        // In a snapshot, too.
+        let mut filter = Filter::from_bytes(&filter.to_bytes()).unwrap();
+        assert!((60_000 - guaranteed..60_000).all(|item| filter.contains(item)));
+        let overloads = filter.counters().overloaded_generations;
+        filter.advance_to(START_MS + TEN_MINUTES_MS / 2);
+        filter.extend(100_000..200_000_u64);
+        assert!((100_000..200_000_u64).all(|item| filter.contains(item)));
+        assert!((60_000 - guaranteed..60_000).all(|item| filter.contains(item)));
+        filter.advance_to(START_MS + 2 * TEN_MINUTES_MS);
+        filter.extend(300_000..400_000_u64);
+        assert_rate_is_kept(&filter, "after the limit was raised");
+        assert_eq!(filter.counters().overloaded_generations, overloads);
+        // Lower, but not lower than what was in use.
+        let in_use = filter.counters().peak_memory_bytes;
+        assert!(filter.set_max_memory(in_use - 1).is_err());
+        filter.set_max_memory(in_use + 70_000).unwrap();
+        filter.extend(400_000..1_000_000_u64);
+        assert!(filter.memory_bytes() <= in_use + 70_000);
+        let guaranteed = filter.guaranteed_window();
+        assert!((1_000_000 - guaranteed..1_000_000).all(|item| filter.contains(item)));
+        assert!(Filter::from_bytes(&filter.to_bytes()).unwrap() == filter);
+    }
+    // Fixed memory stays as it is.
+    let mut fixed = Filter::new(1_000, RATE).unwrap();
+    let before = fixed.clone();
+    fixed.set_max_memory(1).unwrap();
+    assert!(fixed == before);
+}
+
 #[test]
 fn a_burst_at_the_limit_leaves_a_part_of_the_window() {
     let promise = builder(TEN_MINUTES_MS).max_memory(100_000);
@@ -328,7 +375,7 @@ fn a_cleared_filter_is_like_a_new_one_and_a_copy_like_its_original() {
     };
     assert!(from_parts == filter);
     filter.clear();
-    assert!(filter == elastic(60_000) && filter.memory_bytes() < 10_000);
+    assert!(filter == elastic(60_000) && filter.memory_bytes() < 11_000);
     let planned = builder(60_000).plan().unwrap();
     let hash_function = filter.hash_function();
     assert_eq!(planned.blueprint(hash_function), filter.blueprint());
@@ -400,7 +447,7 @@ fn what_cannot_be_elastic_is_refused_with_a_remedy() {
     assert!(refusal(span.clone().layout(Layout::Rows)).contains("give a capacity"));
     assert!(refusal(span.clone().shape(1, 8)).contains("give a capacity"));
     assert!(refusal(span.clone().false_positive_rate(1e-13)).contains("or give a capacity"));
-    assert!(refusal(span.clone().max_memory(5_000)).contains("raise it to 9000"));
+    assert!(refusal(span.clone().max_memory(5_000)).contains("raise it to 10272"));
     assert!(refusal(span.clone().max_slack(0.01)).contains("0.0625"));
     assert!(refusal(builder(0)).contains("0 ms"));
     let no_rate = Filter::builder().time_window(Duration::from_secs(1)).build();

@@ -12,6 +12,11 @@ const RATE: f64 = 1e-3;
 const START_MS: u64 = 1_700_000_000_000;
 const SPAN_MS: u64 = 600_000;
 
+/// The memory of a table of so many blocks, each of 64 lines, and the bytes besides.
+fn memory_of(blocks: u64) -> u64 {
+    blocks * 4160 + 2_000
+}
+
 fn builder() -> lately::Builder {
     Filter::builder().time_window(Duration::from_millis(SPAN_MS)).false_positive_rate(RATE)
 }
@@ -42,7 +47,7 @@ fn a_filter_that_has_shrunk_grows_as_a_new_one() {
 #[test]
 fn a_window_that_was_full_once_is_not_overloaded_by_a_few_items() {
     for overload in [Overload::KeepWindow, Overload::KeepRate] {
-        let mut filter = builder().max_memory(134_500).overload(overload).build().unwrap();
+        let mut filter = builder().max_memory(memory_of(32)).overload(overload).build().unwrap();
         let capacity = filter.window().items();
         filter.advance_to(START_MS);
         filter.extend(0..capacity);
@@ -62,7 +67,7 @@ fn a_window_at_its_limit_keeps_its_rate_at_its_capacity() {
     for (blocks, overload) in
         (9..48_u64).flat_map(|blocks| Overload::ALL.iter().map(move |policy| (blocks, *policy)))
     {
-        let limited = builder().false_positive_rate(1e-2).max_memory(blocks * 4160 + 700);
+        let limited = builder().false_positive_rate(1e-2).max_memory(memory_of(blocks));
         let mut filter = limited.overload(overload).build().unwrap();
         let capacity = filter.window().items();
         for step in 0..480 {
@@ -78,7 +83,7 @@ fn a_window_at_its_limit_keeps_its_rate_at_its_capacity() {
 #[test]
 fn a_window_that_keeps_its_rate_keeps_it_when_its_oldest_generations_are_small() {
     for blocks in [2, 9, 14, 18, 20, 23, 40, 80] {
-        let limited = builder().max_memory(blocks * 4160 + 700).overload(Overload::KeepRate);
+        let limited = builder().max_memory(memory_of(blocks)).overload(Overload::KeepRate);
         let mut filter = limited.build().unwrap();
         let mut next = 0;
         for minute in 0..10 {
@@ -100,7 +105,7 @@ fn a_window_that_keeps_its_rate_keeps_it_when_its_oldest_generations_are_small()
 /// A smaller table has a smaller spare.
 #[test]
 fn a_table_that_shrinks_has_room_for_what_it_spilled() {
-    let mut filter = builder().max_memory(20 * 4160 + 700).build().unwrap();
+    let mut filter = builder().max_memory(memory_of(20)).build().unwrap();
     let (burst, few) = (filter.window().items() * 11 / 10, 150);
     filter.advance_to(START_MS);
     filter.extend(0..burst);
@@ -160,7 +165,7 @@ fn two_bursts_with_few_items_between_them_fit_as_one_does() {
     for (few, overload) in
         [100, 1000, 3000].into_iter().flat_map(|few| [(few, Overload::KeepWindow), (few, Overload::KeepRate)])
     {
-        let mut filter = builder().max_memory(134_500).overload(overload).build().unwrap();
+        let mut filter = builder().max_memory(memory_of(32)).overload(overload).build().unwrap();
         let burst = filter.window().items() * 8 / 10 - few;
         filter.advance_to(START_MS);
         filter.extend(0..burst);

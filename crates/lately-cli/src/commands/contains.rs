@@ -33,6 +33,15 @@ pub(crate) struct Contains {
     state: PathBuf,
     #[command(flatten)]
     records: RecordFlags,
+    /// These groups of --key-regex are the time, and not part of the key
+    #[arg(
+        long,
+        value_name = "GROUPS",
+        value_delimiter = ',',
+        requires = "key_regex",
+        help_heading = "Records and keys"
+    )]
+    time_field: Vec<String>,
 }
 
 impl Contains {
@@ -44,7 +53,7 @@ impl Contains {
         files.read("--state", &self.state)?;
         files.write_output(output.main().file())?;
         let filter = load_state(&self.state)?;
-        let finder = self.records.finder(None, filter.hash_function())?;
+        let finder = self.records.finder(&self.time_field, None, filter.hash_function())?;
         let mut sieve =
             Sieve::new(filter, Refresh::Never, Clock::None, self.records.missing, self.records.oversize);
         let outputs = Outputs { records: &mut output, state: None, reports: &mut Reports::new(None, None) };

@@ -73,6 +73,7 @@ impl Outputs<'_> {
         let decided = sieve.decide(batch, |decided| self.records.note(batch, decided));
         self.records.write(batch)?;
         if let Some(state) = &mut self.state {
+            state.note(batch);
             state.touch();
         }
         Ok(decided)

@@ -100,20 +100,17 @@ fn text_of<'a>(
 }
 
 impl Keys {
-    /// `format` fills the slots `0..key_slots`, and as many more as the time has values.
+    /// `format` fills the slots `0..key_slots`, and `time_slots` more, which `times` reads.
     pub(crate) fn new(
         format: Option<Format>,
-        key_slots: usize,
-        time: Option<(usize, Times)>,
+        (key_slots, time_slots): (usize, usize),
+        times: Option<Times>,
         terminator: u8,
         ignores_case: bool,
     ) -> Self {
-        let time = time.map(|(values, times)| TimeValues {
-            slots: key_slots..key_slots + values,
-            times,
-            joined: Vec::new(),
-        });
-        let values = Values::new(time.as_ref().map_or(key_slots, |time| time.slots.end));
+        let slots = key_slots..key_slots + time_slots;
+        let values = Values::new(slots.end);
+        let time = times.map(|times| TimeValues { slots, times, joined: Vec::new() });
         let folded = ignores_case.then(Vec::new);
         Self { format, values, key_slots, time, composite: CompositeKey::new(), terminator, folded }
     }

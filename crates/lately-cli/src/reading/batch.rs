@@ -3,6 +3,7 @@
 use std::collections::TryReserveError;
 use std::ops::Range;
 
+use super::position::Position;
 use crate::keys::Missing;
 
 /// The most bytes per read: enough that system calls and handing over cost little, few enough for the cache.
@@ -30,6 +31,8 @@ pub(crate) struct Batch {
     pub(crate) examples: Vec<(Missing, String)>,
     /// What is to be told at the end of the run.
     pub(crate) notices: Vec<String>,
+    /// The place in a followed file after these records.
+    pub(crate) position: Option<Box<Position>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +67,7 @@ impl Batch {
             unkeyed: Vec::new(),
             examples: Vec::new(),
             notices: Vec::new(),
+            position: None,
         }
     }
 
@@ -80,6 +84,7 @@ impl Batch {
         self.unkeyed.clear();
         self.examples.clear();
         self.notices.clear();
+        self.position = None;
     }
 
     /// Appends bytes, and makes room for them.
@@ -122,6 +127,12 @@ impl Batch {
 
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.buffer[..self.complete()]
+    }
+
+    /// Returns the header of CSV, if it is in this batch.
+    pub(crate) fn header(&self) -> Option<&[u8]> {
+        let header = self.unkeyed.iter().find(|unkeyed| unkeyed.kind == UnkeyedKind::Header)?;
+        Some(&self.buffer[self.range_of(header.record)])
     }
 
     pub(crate) fn range_of(&self, record: usize) -> Range<usize> {

@@ -2,9 +2,10 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 
 use super::content::Kind;
+use super::position::Position;
 use crate::failure::Failure;
 use crate::system::identity::Identity;
 use crate::system::standard_streams;
@@ -14,6 +15,17 @@ use crate::system::standard_streams;
 pub(crate) struct Inputs {
     /// `-` is standard input.
     paths: Vec<PathBuf>,
+    /// The only file is followed.
+    pub(super) follow: Option<Follow>,
+}
+
+/// Where to begin with a file that is followed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Follow {
+    /// `None`: at its beginning.
+    pub(crate) from: Option<Position>,
+    /// The header of CSV before that position.
+    pub(crate) header: Option<Vec<u8>>,
 }
 
 const STANDARD_INPUT: &str = "-";
@@ -28,7 +40,55 @@ impl Inputs {
             }
         }
         let paths = if files.is_empty() { vec![STANDARD_INPUT.into()] } else { files.to_vec() };
-        Ok(Self { paths })
+        Ok(Self { paths, follow: None })
+    }
+
+    /// The input is a file that may not exist yet, and that grows.
+    pub(crate) fn followed(files: &[PathBuf]) -> Result<Self, Failure> {
+        match files {
+            [path] if is_standard_input(path) => Err(Failure::Usage(
+                "--follow: standard input cannot be followed; name a file, or leave out --follow".into(),
+            )),
+            [path] if cfg!(unix) => {
+                if let Ok(metadata) = fs::metadata(path)
+                    && !metadata.is_file()
+                {
+                    return Err(Failure::other(format!(
+                        "{}: is not a regular file, so it cannot be followed; leave out --follow to read a pipe to its end",
+                        path.display()
+                    )));
+                }
+                Ok(Self { paths: files.to_vec(), follow: Some(Follow::default()) })
+            }
+            [_] => Err(Failure::Usage(
+                "--follow: this system does not number its files; use a program like tail".into(),
+            )),
+            [] => Err(Failure::Usage("--follow: name the file that is to be followed".into())),
+            _ => Err(Failure::Usage(
+                "--follow: only one file can be followed; start one run, with its own --state, for each"
+                    .into(),
+            )),
+        }
+    }
+
+    /// Begins in the middle of the followed file.
+    pub(crate) fn begin_at(&mut self, from: Follow) {
+        if self.follow.is_some() {
+            self.follow = Some(from);
+        }
+    }
+
+    /// Returns the full name of the file that is followed.
+    pub(crate) fn followed_name(&self) -> Option<String> {
+        let path = self.paths.first().filter(|_| self.follow.is_some())?;
+        Some(path::absolute(path).unwrap_or_else(|_| path.clone()).to_string_lossy().into_owned())
+    }
+
+    /// Returns where the followed file is begun, if it exists.
+    pub(crate) fn beginning(&self) -> Option<Position> {
+        let Follow { from, .. } = self.follow.as_ref()?;
+        let at_first = || Position::new(&File::open(self.paths.first()?).ok()?, &[], 0).ok()?;
+        from.clone().or_else(at_first)
     }
 
     /// Returns the inputs that are regular files, with their names in messages.
@@ -45,6 +105,9 @@ impl Inputs {
 
     /// Returns the total size of the inputs, if it is known.
     pub(crate) fn total_bytes(&self) -> Option<u64> {
+        if self.follow.is_some() {
+            return None;
+        }
         self.paths.iter().map(|path| size_of_file(path)).sum()
     }
 

@@ -2,8 +2,10 @@
 
 mod batch;
 mod content;
+mod followed;
 mod input;
 mod oversize;
+mod position;
 mod reader;
 mod record_finder;
 mod source;
@@ -11,8 +13,9 @@ mod splitter;
 mod stop;
 
 pub(crate) use batch::{BLOCK_BYTES, Batch, UnkeyedKind};
-pub(crate) use input::Inputs;
+pub(crate) use input::{Follow, Inputs};
 pub(crate) use oversize::{Limit, OnOversize};
-pub(crate) use record_finder::RecordFinder;
+pub(crate) use position::Position;
+pub(crate) use record_finder::{EarlierHeader, RecordFinder, header_text};
 pub(crate) use source::{InputEnd, Next, Source};
 pub(crate) use splitter::Splitter;

@@ -9,14 +9,24 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
+use std::thread;
+use std::time::Duration;
 
 use super::batch::Batch;
 use super::content::{Content, Kind};
-use super::input::{self, Inputs};
+use super::followed::{AtEnd, Followed, Resumed, rotated_between};
+use super::input::{self, Follow, Inputs};
+use super::position::Position;
 use super::record_finder::RecordFinder;
 use super::stop::{self, Stop};
 use crate::failure::Failure;
+use crate::system::standard_streams::tell;
 use crate::system::waiting;
+
+/// How often to look whether a followed file has grown.
+const POLL: Duration = Duration::from_millis(100);
+/// How often a rotated file must not have grown before the new one is read: programs need a moment to open it.
+const QUIET_POLLS: u32 = 10;
 
 /// A message to the main thread.
 pub(super) enum Event {
@@ -77,7 +87,10 @@ impl Reader {
         let mut batch = self.next_batch()?;
         let mut paths = inputs.iter().peekable();
         while let Some(path) = paths.next() {
-            let read = self.read_file(path, &mut batch, paths.peek().is_none());
+            let read = match &inputs.follow {
+                Some(follow) => self.follow(path, follow, &mut batch),
+                None => self.read_file(path, &mut batch, paths.peek().is_none()),
+            };
             if let Err(ReadEnd::Failed(failure)) = read {
                 // Records that were read before the failure still count; what follows them is not needed.
                 batch.filled = batch.complete();
@@ -87,6 +100,119 @@ impl Reader {
             read?;
         }
         Ok(())
+    }
+
+    /// Reads a file for ever, also after it was rotated.
+    fn follow(&mut self, path: &Path, follow: &Follow, batch: &mut Batch) -> Result<(), ReadEnd> {
+        let mut header = follow.header.as_deref();
+        let mut next = follow.from.as_ref().and_then(|from| resume(path, from).transpose()).transpose()?;
+        loop {
+            let mut followed = match next.take() {
+                Some(followed) => followed,
+                None => self.wait_for(path)?,
+            };
+            if followed.read > 0 && self.finder.has_header() {
+                match header.take() {
+                    // It is at the beginning of the file, which is not read again.
+                    Some(header) => batch.append(header),
+                    None => followed = self.wait_for(path)?,
+                }
+            }
+            self.finder.start_file(path);
+            self.finder.add_complete(batch)?;
+            batch.position = followed.position(0).map_err(|error| Failure::file(path, &error))?.map(Box::new);
+            self.hand_over(batch)?;
+            self.read_followed(path, &mut followed, batch)?;
+            self.finder.end_file(batch, false)?;
+        }
+    }
+
+    /// Opens a file as soon as it exists.
+    fn wait_for(&self, path: &Path) -> Result<Followed, ReadEnd> {
+        let mut is_told = false;
+        loop {
+            if let Some(followed) = Followed::open(path).map_err(|error| Failure::file(path, &error))? {
+                return Ok(followed);
+            }
+            if !is_told {
+                tell(&format!("lately: {}: there is no such file yet; waiting for it", path.display()));
+                is_told = true;
+            }
+            self.stop.wait(|| thread::sleep(POLL))?;
+        }
+    }
+
+    /// Reads a file until another one has its name, or it was truncated.
+    fn read_followed(
+        &mut self,
+        path: &Path,
+        followed: &mut Followed,
+        batch: &mut Batch,
+    ) -> Result<(), ReadEnd> {
+        let failed = |error: &io::Error| Failure::file(path, error);
+        // What was rotated may still be written for a while.
+        let mut quiet = 0;
+        loop {
+            // A regular file never blocks for long.
+            self.stop.wait(|| {})?;
+            let room = batch.room().map_err(|_| self.finder.no_memory())?;
+            let read = match self.stop.read(&mut &followed.file, room) {
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(failed(&error).into()),
+            };
+            if read > 0 {
+                quiet = 0;
+                let bytes = &batch.buffer[batch.filled..batch.filled + read];
+                if followed.read == 0 && matches!(Kind::of(bytes), Kind::Gzip | Kind::Zstd) {
+                    return Err(Failure::other(format!(
+                        "{}: is compressed, so it cannot be followed; leave out --follow to read it to its end",
+                        path.display()
+                    ))
+                    .into());
+                }
+                followed.note_read(bytes).map_err(|error| failed(&error))?;
+                batch.filled += read;
+                self.finder.add_complete(batch)?;
+                while batch.is_full() {
+                    self.hand_over_at(path, followed, batch)?;
+                    self.finder.add_complete(batch)?;
+                }
+                self.finder.cut_oversize(batch)?;
+                if !batch.ends.is_empty() || !batch.notices.is_empty() {
+                    self.hand_over_at(path, followed, batch)?;
+                }
+                continue;
+            }
+            self.stop.wait(|| thread::sleep(POLL))?;
+            // Right before the next read: a file that was truncated and has grown again is not read from its middle.
+            match followed.at_end(path).map_err(|error| failed(&error))? {
+                AtEnd::Growing => {}
+                AtEnd::Rotated if quiet < QUIET_POLLS => quiet += 1,
+                AtEnd::Rotated => {
+                    tell_of_unread(path, followed);
+                    return Ok(());
+                }
+                AtEnd::Truncated => {
+                    tell(&format!(
+                        "lately: {}: was truncated; reading it from its beginning",
+                        path.display()
+                    ));
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// The same as [`hand_over`](Self::hand_over), with the place after the complete records. While a record that is too
+    /// long is read piece by piece, the place is before it.
+    fn hand_over_at(&mut self, path: &Path, followed: &Followed, batch: &mut Batch) -> Result<(), ReadEnd> {
+        if !self.finder.is_in_oversize() {
+            let after = batch.filled - batch.complete();
+            batch.position =
+                followed.position(after).map_err(|error| Failure::file(path, &error))?.map(Box::new);
+        }
+        self.hand_over(batch)
     }
 
     fn read_file(&mut self, path: &Path, batch: &mut Batch, is_last_file: bool) -> Result<(), ReadEnd> {
@@ -156,4 +282,33 @@ impl Reader {
         batch.clear();
         Ok(batch)
     }
+}
+
+/// Tells which files were rotated after this one, so that they have never been the one with the name.
+fn tell_of_unread(path: &Path, followed: &Followed) {
+    let between = rotated_between(path, &followed.file);
+    if !between.is_empty() {
+        tell(&format!(
+            "lately: {}: was rotated more than once since it was read last; what is in {} is not read: read it in a run \
+             without --follow",
+            path.display(),
+            between.join(", ")
+        ));
+    }
+}
+
+/// Finds the file of an earlier run, and tells what cannot be read any more.
+fn resume(path: &Path, from: &Position) -> Result<Option<Followed>, Failure> {
+    Ok(match Followed::resume(path, from)? {
+        Resumed::Found(followed) => Some(followed),
+        Resumed::Lost(why) => {
+            tell(&format!(
+                "lately: {}: the last run has read {} bytes of a file that cannot be read on, because {why}; what it got \
+                 after them is lost; reading the file from its beginning",
+                path.display(),
+                from.offset
+            ));
+            None
+        }
+    })
 }

@@ -15,6 +15,13 @@ use crate::shown::shown;
 /// How many bytes of a header a message shows.
 const SHOWN_HEADER: usize = 300;
 
+/// The header of an earlier run with the same state.
+pub(crate) struct EarlierHeader {
+    pub(crate) text: Vec<u8>,
+    /// True if the records follow those of that run in a file.
+    pub(crate) must_agree: bool,
+}
+
 pub(crate) struct RecordFinder {
     splitter: Splitter,
     keys: Keys,
@@ -22,6 +29,8 @@ pub(crate) struct RecordFinder {
     hash_function: HashFunction,
     /// The header of the first file, with which the others must agree.
     header: Option<Vec<u8>>,
+    /// The header of an earlier run.
+    earlier_header: Option<EarlierHeader>,
     /// The current file's name in messages.
     file: PathBuf,
     /// The current file's records so far.
@@ -49,6 +58,7 @@ impl RecordFinder {
             on_missing,
             hash_function,
             header: None,
+            earlier_header: None,
             file: PathBuf::new(),
             records: 0,
             explained: Vec::new(),
@@ -56,6 +66,11 @@ impl RecordFinder {
             ends: Vec::new(),
             is_in_oversize: false,
         }
+    }
+
+    /// Compares the header of the first file with this one.
+    pub(crate) fn expect_header(&mut self, earlier: EarlierHeader) {
+        self.earlier_header = Some(earlier);
     }
 
     pub(super) fn start_file(&mut self, name: &Path) {
@@ -105,6 +120,16 @@ impl RecordFinder {
             batch.append(&[self.splitter.terminator()]);
         }
         self.add(batch, batch.filled)
+    }
+
+    /// Returns true if the first record of a file only names the columns.
+    pub(super) fn has_header(&self) -> bool {
+        self.keys.has_header()
+    }
+
+    /// Returns true if only the beginning of the last record was handed over.
+    pub(super) fn is_in_oversize(&self) -> bool {
+        self.is_in_oversize
     }
 
     /// Hands over the beginning of a record that is already too long, and more of one that was. Call it if no
@@ -170,7 +195,7 @@ impl RecordFinder {
         }
         let mut without_key = None;
         if self.records == 0 && self.keys.has_header() {
-            without_key = Some(self.read_header(record)?);
+            without_key = Some(self.read_header(record, &mut batch.notices)?);
         } else {
             match self.keys.key_of(record) {
                 Ok(key) => {
@@ -200,9 +225,9 @@ impl RecordFinder {
         Ok(())
     }
 
-    /// Names the next record.
+    /// Names the record that is being read. One that is too long has been counted when its beginning was handed over.
     fn place(&self) -> String {
-        format!("record {} of {}", self.records + 1, self.file.display())
+        format!("record {} of {}", self.records + u64::from(!self.is_in_oversize), self.file.display())
     }
 
     #[cold]
@@ -220,10 +245,26 @@ impl RecordFinder {
     }
 
     #[cold]
-    fn read_header(&mut self, record: &[u8]) -> Result<UnkeyedKind, Failure> {
+    fn read_header(&mut self, record: &[u8], notices: &mut Vec<String>) -> Result<UnkeyedKind, Failure> {
         let file = self.file.display();
+        let text = header_text(record);
+        if self.header.is_none()
+            && let Some(EarlierHeader { text: earlier, must_agree }) = self.earlier_header.take()
+            && earlier != text
+        {
+            let differs = format!(
+                "{file}: its header is {}, but that of the last run with this state was {}",
+                shown(text, SHOWN_HEADER),
+                shown(&earlier, SHOWN_HEADER)
+            );
+            if must_agree {
+                return Err(Failure::other(format!(
+                    "{differs}, and the output goes on in the same file; name another --output file (and --duplicates-to)"
+                )));
+            }
+            notices.push(format!("lately: {differs}; check that the columns of the key are the same"));
+        }
         self.keys.read_header(record).map_err(|problem| Failure::other(format!("{file}: {problem}")))?;
-        let text = record.strip_prefix(BYTE_ORDER_MARK).unwrap_or(record).trim_ascii_end();
         match &self.header {
             None => {
                 self.header = Some(text.to_vec());
@@ -237,6 +278,11 @@ impl RecordFinder {
             ))),
         }
     }
+}
+
+/// Returns a header without its byte order mark and its line end.
+pub(crate) fn header_text(record: &[u8]) -> &[u8] {
+    record.strip_prefix(BYTE_ORDER_MARK).unwrap_or(record).trim_ascii_end()
 }
 
 /// Adds a record without a key, or a part of one.

@@ -43,7 +43,7 @@ impl Splitter {
 
     /// Appends the ends (after the terminator) of the records from `from` on, until there are `most` or the bytes end. The
     /// next call must continue after the last end if there are `most`, and otherwise after these bytes.
-    pub(super) fn append_ends(&mut self, bytes: &[u8], from: usize, most: usize, ends: &mut Vec<usize>) {
+    pub(crate) fn append_ends(&mut self, bytes: &[u8], from: usize, most: usize, ends: &mut Vec<usize>) {
         match self {
             Self::Terminated(byte) => {
                 append_ends(*byte, bytes, from, most, ends);

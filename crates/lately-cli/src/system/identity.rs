@@ -22,6 +22,14 @@ impl Identity {
         }
     }
 
+    /// Returns the device and the number of a regular file; `None` also where the system does not tell them.
+    pub(crate) fn numbers_of(metadata: &Metadata) -> Option<(u64, u64)> {
+        match of(metadata)? {
+            Self::File(device, number) => Some((device, number)),
+            Self::Missing(_) => None,
+        }
+    }
+
     /// Returns `None` for what is not a regular file.
     pub(crate) fn of_file(file: &File) -> Option<Self> {
         of(&file.metadata().ok()?)

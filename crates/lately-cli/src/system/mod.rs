@@ -2,6 +2,7 @@
 
 pub(crate) mod closed_streams;
 pub(crate) mod identity;
+pub(crate) mod read_at;
 pub(crate) mod signals;
 pub(crate) mod standard_streams;
 pub(crate) mod waiting;

@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
+use super::beside::Known;
 use super::destination::Destination;
 use super::repeats::{LineFormat, Moment, Repeats};
 use super::sink::Sink;
 use crate::deciding::{Decided, Verdict};
 use crate::failure::Failure;
-use crate::reading::Batch;
+use crate::reading::{Batch, Splitter};
+use crate::system::standard_streams::tell;
 
 /// `--emit`: which records are written, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -24,6 +26,13 @@ pub(crate) enum Emit {
     /// No records
     #[value(skip)]
     Nothing,
+}
+
+/// The output goes on where it ended in a run before.
+pub(crate) struct Continued<'a> {
+    pub(crate) known: &'a Known,
+    /// Finds the records in it.
+    pub(crate) splitter: Splitter,
 }
 
 pub(crate) struct Output {
@@ -56,20 +65,32 @@ impl Output {
         })
     }
 
-    /// Writes to this file instead. With `continues`, after what it has.
-    pub(crate) fn write_to(&mut self, path: &Path, continues: bool) -> Result<(), Failure> {
-        let sink = Sink::create(path, continues)?;
+    /// Writes to this file instead. If the output is continued, after what the file has.
+    pub(crate) fn write_to(&mut self, path: &Path, continued: Option<&Continued<'_>>) -> Result<(), Failure> {
+        let sink = create(path, continued)?;
         self.main_has_header = sink.has_content();
         self.main = Destination::new(sink);
         Ok(())
     }
 
-    /// Writes the repeats to this file.
-    pub(crate) fn write_duplicates_to(&mut self, path: &Path, continues: bool) -> Result<(), Failure> {
-        let sink = Sink::create(path, continues)?;
-        self.duplicates_have_header = sink.has_content();
+    /// Writes the repeats to this file; `None`: to standard output.
+    pub(crate) fn write_duplicates_to(
+        &mut self,
+        path: Option<&Path>,
+        continued: Option<&Continued<'_>>,
+    ) -> Result<(), Failure> {
+        let sink = match path {
+            Some(path) => create(path, continued)?,
+            None => Sink::standard_output()?,
+        };
+        self.duplicates_have_header = path.is_some() && sink.has_content();
         self.duplicates = Some(Destination::new(sink));
         Ok(())
+    }
+
+    /// Returns true if a file that is continued has a header already.
+    pub(crate) fn has_header(&self) -> bool {
+        self.main_has_header || self.duplicates_have_header
     }
 
     /// Tells about repeats when they have ended.
@@ -204,6 +225,17 @@ impl Output {
         let duplicates = self.duplicates.as_ref().map(|duplicates| &duplicates.sink);
         [Some(&self.main.sink), duplicates].into_iter().flatten().filter_map(Sink::durable).collect()
     }
+}
+
+/// Opens a file. What a run before has written stays, if the output is continued.
+fn create(path: &Path, continued: Option<&Continued<'_>>) -> Result<Sink, Failure> {
+    let sink = Sink::create(path, continued.is_some())?;
+    if let Some(Continued { known, splitter }) = continued
+        && let Some(notice) = sink.mend(known.length_of(sink.file()), (*splitter).clone())?
+    {
+        tell(&notice);
+    }
+    Ok(sink)
 }
 
 fn tag(verdict: Verdict) -> &'static str {

@@ -4,7 +4,9 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use super::torn;
 use crate::failure::Failure;
+use crate::reading::Splitter;
 use crate::system::{standard_streams, waiting};
 
 /// Standard output, or a file that a flag names.
@@ -34,6 +36,17 @@ impl Sink {
 
     pub(crate) fn file(&self) -> &File {
         &self.file
+    }
+
+    /// Returns true if this is not standard output.
+    pub(super) fn is_named(&self) -> bool {
+        self.path.is_some()
+    }
+
+    /// Mends the end of a file that is continued. It had `saved` bytes at the last save.
+    pub(super) fn mend(&self, saved: Option<u64>, splitter: Splitter) -> Result<Option<String>, Failure> {
+        let Some(path) = &self.path else { return Ok(None) };
+        torn::mend(&self.file, path, saved, splitter).map_err(|error| Failure::file(path, &error))
     }
 
     /// Returns true if this is a regular file with content.

@@ -12,8 +12,10 @@ use std::time::{Duration, Instant};
 
 use lately::{Filter, PendingSave, SnapshotError};
 
+use super::beside::{Beside, Entry, Known};
 use super::sink::Sink;
 use crate::failure::Failure;
+use crate::reading::{Batch, Position};
 use crate::system::standard_streams::tell;
 
 /// How often to check whether the running checkpoint is done.
@@ -21,6 +23,8 @@ const SYNC_POLL: Duration = Duration::from_millis(5);
 
 pub(crate) struct StateFile {
     path: PathBuf,
+    /// The fingerprint of the filter that was loaded.
+    loaded: Option<u64>,
     /// Holds the lock; never read. The lock is on a separate file, because every save replaces the state, and
     /// a lock belongs to the file on which it was taken.
     _lock: File,
@@ -29,7 +33,10 @@ pub(crate) struct StateFile {
     /// True if records have arrived since the last save.
     is_stale: bool,
     /// A checkpoint that another thread is syncing.
-    under_way: Option<JoinHandle<Result<(), Unsaved>>>,
+    under_way: Option<JoinHandle<Result<Beside, Unsaved>>>,
+    beside: Beside,
+    /// What is known besides the filter at present.
+    known: Known,
 }
 
 impl StateFile {
@@ -45,18 +52,72 @@ impl StateFile {
         let lock = lock_beside(&path, waits)?;
         // No other process is saving now: temporary files beside the state were left by a killed process.
         PendingSave::remove_abandoned(&path)?;
-        Ok(Self { path, _lock: lock, interval, last_save: Instant::now(), is_stale: false, under_way: None })
+        let (beside, known) = (Beside::of(&path), Known::default());
+        let last_save = Instant::now();
+        Ok(Self {
+            path,
+            loaded: None,
+            _lock: lock,
+            interval,
+            last_save,
+            is_stale: false,
+            under_way: None,
+            beside,
+            known,
+        })
+    }
+
+    /// Returns the other files of a state.
+    pub(crate) fn beside(path: &Path) -> [PathBuf; 2] {
+        let path = PendingSave::target_of(path);
+        [lock_path(&path), Beside::path_of(&path)]
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Loads the saved filter; returns `None` if the file does not exist.
-    pub(crate) fn load(&self) -> Result<Option<Filter>, Failure> {
-        match load_state(&self.path) {
-            Err(SnapshotError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            loaded => Ok(Some(loaded?)),
+    /// Loads the saved filter, and what is known besides; returns `None` if the file does not exist.
+    pub(crate) fn load(&mut self) -> Result<Option<Filter>, Failure> {
+        let filter = match load_state(&self.path) {
+            Err(SnapshotError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => None,
+            loaded => Some(loaded?),
+        };
+        self.known = self.beside.load(filter.as_ref())?;
+        self.loaded = filter.as_ref().map(Beside::fingerprint);
+        Ok(filter)
+    }
+
+    /// Returns what is known besides the filter.
+    pub(crate) fn known(&self) -> &Known {
+        &self.known
+    }
+
+    /// Keeps what is known before the first save of the run: the followed file and where it begins, and the mended files
+    /// of output. A run that follows no file leaves the position of an earlier one.
+    pub(crate) fn begin(
+        &mut self,
+        followed: Option<String>,
+        position: Option<Position>,
+        outputs: &[Sink],
+    ) -> Result<(), Failure> {
+        if followed.is_some() {
+            (self.known.followed, self.known.position) = (followed, position);
+        }
+        self.known.measure(outputs);
+        let next = Entry::new(self.loaded, self.known.clone());
+        self.beside.write(&next).map_err(|error| Failure::file(self.beside.path(), &error))?;
+        self.beside.is_saved(next);
+        Ok(())
+    }
+
+    /// Notes where the followed file was read to, and the header of CSV.
+    pub(crate) fn note(&mut self, batch: &Batch) {
+        if let Some(position) = &batch.position {
+            self.known.position = Some(Position::clone(position));
+        }
+        if let Some(header) = batch.header() {
+            self.known.note_header(header);
         }
     }
 
@@ -100,7 +161,8 @@ impl StateFile {
         match filter.start_save(&self.path) {
             Ok(pending) => {
                 let output = output();
-                self.under_way = Some(std::thread::spawn(move || finish(pending, output)));
+                let (next, beside) = (self.next_entry(filter, &output), self.beside.clone());
+                self.under_way = Some(std::thread::spawn(move || finish(pending, output, beside, next)));
                 self.is_stale = false;
             }
             Err(error) => warn(&error),
@@ -112,20 +174,31 @@ impl StateFile {
     pub(crate) fn save(&mut self, filter: &Filter, output: Vec<Sink>) -> Result<(), Failure> {
         self.wait()?;
         let pending = filter.start_save(&self.path)?;
-        finish(pending, output).map_err(|unsaved| match unsaved {
-            Unsaved::OutputLost(failure) => failure,
-            Unsaved::StateFailed(error) => error.into(),
-        })?;
+        let next = self.next_entry(filter, &output);
+        self.beside =
+            finish(pending, output, self.beside.clone(), next).map_err(|unsaved| match unsaved {
+                Unsaved::OutputLost(failure) => failure,
+                Unsaved::StateFailed(error) => error.into(),
+            })?;
         self.is_stale = false;
         self.last_save = Instant::now();
-        Ok(())
+        self.beside.tidy().map_err(|error| Failure::file(self.beside.path(), &error))
+    }
+
+    fn next_entry(&mut self, filter: &Filter, outputs: &[Sink]) -> Entry {
+        self.known.measure(outputs);
+        Entry::new(Some(Beside::fingerprint(filter)), self.known.clone())
     }
 
     /// Waits for the running checkpoint. If it failed, this is reported but is not an error: the next one may
     /// succeed. Only lost output is an error.
     fn wait(&mut self) -> Result<(), Failure> {
         match self.under_way.take().map(JoinHandle::join) {
-            None | Some(Ok(Ok(()))) => Ok(()),
+            None => Ok(()),
+            Some(Ok(Ok(beside))) => {
+                self.beside = beside;
+                Ok(())
+            }
             Some(Ok(Err(Unsaved::StateFailed(error)))) => {
                 warn(&error);
                 self.is_stale = true;
@@ -166,21 +239,36 @@ pub(crate) fn load_state(path: &Path) -> Result<Filter, SnapshotError> {
     })
 }
 
-fn finish(pending: PendingSave, outputs: Vec<Sink>) -> Result<(), Unsaved> {
+/// Makes the save durable, after everything that must be before it.
+fn finish(
+    pending: PendingSave,
+    outputs: Vec<Sink>,
+    mut beside: Beside,
+    next: Entry,
+) -> Result<Beside, Unsaved> {
     for output in outputs {
         output.sync().map_err(Unsaved::OutputLost)?;
     }
-    pending.finish().map_err(Unsaved::StateFailed)
+    beside.write(&next).map_err(|error| {
+        Unsaved::StateFailed(SnapshotError::Io { path: beside.path().to_path_buf(), error })
+    })?;
+    pending.finish().map_err(Unsaved::StateFailed)?;
+    beside.is_saved(next);
+    Ok(beside)
 }
 
 fn warn(error: &SnapshotError) {
     tell(&format!("lately: a checkpoint failed, the previous one stays: {error}"));
 }
 
-fn lock_beside(path: &Path, waits: bool) -> Result<File, Failure> {
-    let mut name = path.as_os_str().to_owned();
+fn lock_path(state: &Path) -> PathBuf {
+    let mut name = state.as_os_str().to_owned();
     name.push(".lock");
-    let lock_path = PathBuf::from(name);
+    name.into()
+}
+
+fn lock_beside(path: &Path, waits: bool) -> Result<File, Failure> {
+    let lock_path = lock_path(path);
     let failed = |error: &io::Error| match error.kind() {
         io::ErrorKind::NotFound => Failure::other(format!(
             "{}: the state cannot be saved there, because the directory does not exist; create it, or name another --state \

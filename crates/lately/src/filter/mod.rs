@@ -7,6 +7,7 @@ mod as_of;
 mod builder;
 #[cfg(feature = "std")]
 mod file;
+mod limit;
 mod methods;
 mod operation;
 mod pieces;

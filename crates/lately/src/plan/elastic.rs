@@ -53,6 +53,13 @@ fn most_usable(lines: u64) -> u64 {
     (if is_usable { blocks } else { blocks - divided + few }) * ELASTIC_BLOCK_LINES
 }
 
+impl Dimensions {
+    /// The same window and fingerprints, with as many lines as fit into so much memory.
+    pub(crate) fn with_max_memory(&self, max_memory: u64) -> Result<Self, ConfigError> {
+        largest(self.window, self.shape, max_memory)
+    }
+}
+
 /// The most lines that fit into the memory.
 fn largest(window: Window, shape: Shape, max_memory: u64) -> Result<Dimensions, ConfigError> {
     let Segment::ElasticBins { fingerprint_bits } = shape.segment else {

@@ -3,12 +3,13 @@
 mod notices;
 mod stored;
 
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use lately::{Clock as FilterClock, Filter, Promise};
+use lately::{Clock as FilterClock, Filter, Promise, Window};
 
 use super::files::Files;
 use super::flags::{PromiseFlags, RecordFlags, TimeFlags, units};
@@ -17,9 +18,9 @@ use super::stream::{self, Outputs};
 use super::summary::{Summary, counts_text};
 use crate::deciding::{Clock, Refresh, Sieve};
 use crate::failure::Failure;
-use crate::reading::{InputEnd, Inputs};
+use crate::reading::{EarlierHeader, Follow, InputEnd, Inputs, RecordFinder, header_text};
 use crate::system::standard_streams::tell;
-use crate::writing::{Emit, Lifetime, Output, Repeats, StateFile, print};
+use crate::writing::{Continued, Emit, Lifetime, Output, Repeats, StateFile, print};
 use notices::StateClock;
 
 const EXAMPLES: &str = "\
@@ -44,6 +45,10 @@ Examples:
 pub(crate) struct Dedup {
     /// Files to read, in order; - is standard input, which is also the default
     files: Vec<PathBuf>,
+    /// Do not end at the end of the file, but wait for more, also after it was rotated. With --state, a later run goes
+    /// on where this one has ended
+    #[arg(long)]
+    follow: bool,
     #[command(flatten)]
     promise: PromiseFlags,
     #[command(flatten)]
@@ -72,7 +77,7 @@ struct OutputFlags {
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
     top: Option<u32>,
     /// Write to FILE instead of standard output. It is replaced; with --state, it is continued
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", conflicts_with = "count")]
     output: Option<PathBuf>,
     /// Write the records seen lately to FILE. It is replaced; with --state, it is continued
     #[arg(long, value_name = "FILE")]
@@ -113,17 +118,17 @@ struct StateFlags {
 
 impl Dedup {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let inputs = Inputs::new(&self.files)?;
+        let mut inputs = if self.follow { Inputs::followed(&self.files)? } else { Inputs::new(&self.files)? };
         let emit = if self.output.count { Emit::Nothing } else { self.output.emit };
-        if self.output.top.is_some() && emit != Emit::Summary {
-            return Err(Failure::Usage("--top: only --emit summary tells about keys; add it".into()));
-        }
+        self.output.check(emit)?;
         let mut output = Output::open(emit, self.records.tag_delimiter())?;
         self.check_files(&inputs, &output)?;
         let promise = Promise::from(&self.promise);
         let mut state = self.open_state()?;
-        let mut filter = load_or_build(promise, state.as_ref())?;
+        let mut filter = load_or_build(promise, state.as_mut())?;
         self.check_label_and_clock(&mut filter)?;
+        let mut finder =
+            self.records.finder(self.time.fields(), self.time.times(), filter.hash_function())?;
         let overloaded_before = filter.counters().overloaded_generations;
         let rules = self.time.rules();
         let clock = match (rules, promise.span) {
@@ -135,18 +140,12 @@ impl Dedup {
         if let Some(notice) = state_clock.as_mut().and_then(|state| state.ahead_of_system(&clock)) {
             tell(&notice);
         }
-        let continues = self.state.state.is_some();
-        if let Some(path) = &self.output.output {
-            output.write_to(path, continues)?;
-        }
-        if let Some(path) = &self.output.duplicates_to {
-            output.write_duplicates_to(path, continues)?;
-        }
+        self.output.probe()?;
+        self.continue_streams(&mut inputs, &mut finder, &mut output, state.as_mut())?;
         if emit == Emit::Summary {
             output.summarise(self.repeats(&filter));
         }
         let mut reports = Reports::new(self.output.stats_every, self.output.metrics_file.as_deref());
-        let finder = self.records.finder(self.time.times(), filter.hash_function())?;
         let RecordFlags { missing, oversize, .. } = self.records;
         let mut sieve = Sieve::new(filter, self.refresh, clock, missing, oversize);
         // After a failure the filter contains records that were not written: it must not be saved.
@@ -181,19 +180,59 @@ impl Dedup {
         first_of([failed, counted, saved, stopped, summarised, measured, repeated])
     }
 
+    /// Opens the files of output, and begins where the runs before have ended.
+    fn continue_streams(
+        &self,
+        inputs: &mut Inputs,
+        finder: &mut RecordFinder,
+        output: &mut Output,
+        state: Option<&mut StateFile>,
+    ) -> Result<(), Failure> {
+        let (records, duplicates) = (self.output.records_file(), self.output.duplicates_to.as_deref());
+        let known = state.as_ref().map(|state| state.known().clone());
+        let continued = known.as_ref().map(|known| Continued { known, splitter: self.records.splitter() });
+        if let Some(path) = records {
+            output.write_to(path, continued.as_ref())?;
+        }
+        if let Some(path) = duplicates {
+            let file = Some(path).filter(|path| !is_standard_output(path));
+            output.write_duplicates_to(file, continued.as_ref())?;
+        }
+        let Some((state, known)) = state.zip(known) else { return Ok(()) };
+        if let Some(header) = &known.header {
+            let text = header_text(header).to_vec();
+            let must_agree = output.has_header();
+            finder.expect_header(EarlierHeader { text, must_agree });
+        }
+        let followed = inputs.followed_name();
+        if followed == known.followed {
+            inputs.begin_at(Follow { from: known.position, header: known.header });
+        } else if let (Some(file), Some(other)) = (&followed, &known.followed) {
+            tell(&format!(
+                "lately: {file}: the state has the position in another file, {other}; reading this one from its beginning"
+            ));
+        }
+        state.begin(followed, inputs.beginning(), &output.durable())
+    }
+
     fn check_files(&self, inputs: &Inputs, output: &Output) -> Result<(), Failure> {
         let mut files = Files::default();
         files.read_inputs(inputs)?;
         if let Some(path) = &self.state.state {
             files.write("--state", path)?;
+            for beside in StateFile::beside(path) {
+                files.write("a file that belongs to --state", &beside)?;
+            }
         }
         if let Some(path) = self.output.stats_json.as_deref().filter(|path| !is_standard_output(path)) {
             files.write("--stats-json", path)?;
         }
-        let OutputFlags { output: records, duplicates_to, metrics_file, .. } = &self.output;
-        for (name, path) in
-            [("--output", records), ("--duplicates-to", duplicates_to), ("--metrics-file", metrics_file)]
-        {
+        let OutputFlags { duplicates_to, metrics_file, .. } = &self.output;
+        for (name, path) in [
+            ("--output", self.output.records_file()),
+            ("--duplicates-to", duplicates_to.as_deref().filter(|path| !is_standard_output(path))),
+            ("--metrics-file", metrics_file.as_deref()),
+        ] {
             if let Some(path) = path {
                 files.write(name, path)?;
             }
@@ -204,7 +243,7 @@ impl Dedup {
     /// Fails if the keys or the times of a stored filter were made in another way. A filter that another program made
     /// does not tell.
     fn check_label_and_clock(&self, filter: &mut Filter) -> Result<(), Failure> {
-        let label = self.records.label();
+        let label = self.records.label(self.time.fields());
         let (stored, clock) = (filter.label(), self.clock());
         if let Some(path) = &self.state.state {
             if stored != 0 && stored != label && !self.state.other_keys {
@@ -234,6 +273,9 @@ impl Dedup {
     }
 
     fn open_state(&self) -> Result<Option<StateFile>, Failure> {
+        if self.state.state.as_deref().is_some_and(is_standard_output) {
+            return Err(Failure::Usage("--state: a state is read, replaced and locked; name a file".into()));
+        }
         let interval = Some(self.state.checkpoint).filter(|interval| !interval.is_zero());
         self.state.state.as_ref().map(|path| StateFile::open(path, interval, self.state.wait)).transpose()
     }
@@ -260,6 +302,37 @@ impl Dedup {
 }
 
 impl OutputFlags {
+    /// Fails for flags that do not go together.
+    fn check(&self, emit: Emit) -> Result<(), Failure> {
+        if self.top.is_some() && emit != Emit::Summary {
+            return Err(Failure::Usage("--top: only --emit summary tells about keys; add it".into()));
+        }
+        if self.duplicates_to.as_deref().is_some_and(is_standard_output) && self.records_file().is_none() {
+            return Err(Failure::Usage(
+                "--duplicates-to: standard output has the other records; name a file, or write them to one with --output"
+                    .into(),
+            ));
+        }
+        if self.metrics_file.as_deref().is_some_and(is_standard_output) {
+            return Err(Failure::Usage("--metrics-file: it is replaced each time; name a file".into()));
+        }
+        Ok(())
+    }
+
+    /// Fails if a file that is only written at the end cannot be written, before anything is read.
+    fn probe(&self) -> Result<(), Failure> {
+        let at_end = [self.stats_json.as_deref(), self.metrics_file.as_deref()];
+        for path in at_end.into_iter().flatten().filter(|path| !is_standard_output(path)) {
+            probe(path).map_err(|error| Failure::file(path, &error))?;
+        }
+        Ok(())
+    }
+
+    /// The file for the records, if they do not go to standard output.
+    fn records_file(&self) -> Option<&Path> {
+        self.output.as_deref().filter(|path| !is_standard_output(path))
+    }
+
     fn top(&self) -> u32 {
         self.top.unwrap_or(1_000)
     }
@@ -273,15 +346,31 @@ fn interval(text: &str) -> Result<Duration, String> {
     Ok(span)
 }
 
+/// Fails if the file cannot be written. Its content stays, and if it does not exist, it does not afterwards. A pipe is
+/// opened only when there is something to write.
+fn probe(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => Ok(()),
+        Ok(_) => OpenOptions::new().append(true).open(path).map(drop),
+        Err(_) => {
+            OpenOptions::new().append(true).create_new(true).open(path)?;
+            fs::remove_file(path)
+        }
+    }
+}
+
 fn is_standard_output(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
 /// Loads the stored filter, which must keep the promise, or builds a new one if none is stored.
-fn load_or_build(promise: Promise, state: Option<&StateFile>) -> Result<Filter, Failure> {
+fn load_or_build(promise: Promise, state: Option<&mut StateFile>) -> Result<Filter, Failure> {
     if let Some(state) = state
-        && let Some(stored) = state.load()?
+        && let Some(mut stored) = state.load()?
     {
+        if let (Some(max_memory), Window::Elastic { .. }) = (promise.max_memory, stored.window()) {
+            stored.set_max_memory(max_memory)?;
+        }
         stored::check(&promise, &stored.plan(), state.path())?;
         return Ok(stored);
     }

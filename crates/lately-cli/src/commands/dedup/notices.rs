@@ -80,14 +80,19 @@ fn share_left_out(filter: &Filter) -> Option<f64> {
 pub(super) fn overload(filter: &Filter, overloaded_before: u64) -> Option<String> {
     let generations = filter.counters().overloaded_generations - overloaded_before;
     let left_out = share_left_out(filter);
-    let (cause, flag) = match filter.window() {
+    let (cause, remedy) = match filter.window() {
         Window::Elastic { .. } => {
             let most = filter.plan().memory_bytes;
-            (format!("--max-memory {most} ({})", human_bytes(most)), "--max-memory")
+            (
+                format!("--max-memory {most} ({})", human_bytes(most)),
+                "use a higher --max-memory, also with this state: it helps when these records have left the window",
+            )
         }
-        window => (format!("--capacity {}", window.items()), "--capacity"),
+        window => (
+            format!("--capacity {}", window.items()),
+            "use a higher --capacity (a state that was saved with another one is refused then)",
+        ),
     };
-    let remedy = format!("use a higher {flag} (a state that was saved with another one is refused then)");
     let share =
         |share: f64| format!("about {:.3}% of new records are left out as repeats now", 100.0 * share);
     match (generations, left_out) {

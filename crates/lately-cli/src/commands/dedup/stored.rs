@@ -110,37 +110,31 @@ fn layout(promise: &Promise, stored: &Plan) -> Option<Difference> {
 fn rate(promise: &Promise, stored: &Plan) -> Option<Difference> {
     let found = stored.false_positive_rate;
     let asked = promise.false_positive_rate.filter(|asked| found > asked * ROUNDING)?;
-    let (asked, stored) = (format!("--fp {asked:e}"), format!("--fp {found:.3e}"));
+    let (asked, stored) = (format!("--fp {asked:e}"), format!("--fp {:.3e}", round_up(found)));
     Some(Difference { setting: "the rate", asked, stored })
 }
 
 fn slack(promise: &Promise, stored: &Plan) -> Option<Difference> {
     let found = stored.slack();
     let asked = promise.max_slack.filter(|asked| found > asked * ROUNDING)?;
-    let (asked, stored) = (format!("--slack {asked}"), format!("--slack {found:.4}"));
+    let (asked, stored) = (format!("--slack {asked}"), format!("--slack {}", round_up(found)));
     Some(Difference { setting: "the slack", asked, stored })
+}
+
+/// Rounds up to four digits, so that the state is accepted by the number that is printed.
+fn round_up(value: f64) -> f64 {
+    let step = 10_f64.powi(value.log10().floor() as i32 - 3);
+    let digits = (value / step * (1.0 - 1e-9)).ceil();
+    // Through decimal digits: the product would have more of them.
+    format!("{digits:.0}e{}", step.log10().round()).parse().unwrap_or(value)
 }
 
 fn memory(promise: &Promise, stored: &Plan) -> Option<Difference> {
     let found = stored.memory_bytes;
     let asked = promise.max_memory?;
-    let is_elastic = matches!(stored.window, Window::Elastic { .. });
-    // A filter that grows has to fit, and must be able to use all the memory that was requested.
-    let is_kept = if is_elastic { most_memory(promise, stored) == Some(found) } else { found <= asked };
-    (!is_kept).then(|| Difference {
+    (found > asked).then(|| Difference {
         setting: "the memory",
         asked: format!("--max-memory {asked} ({})", human_bytes(asked)),
-        stored: if is_elastic {
-            format!("--max-memory {found} ({})", human_bytes(found))
-        } else {
-            format!("{found} bytes ({})", human_bytes(found))
-        },
+        stored: format!("{found} bytes ({})", human_bytes(found)),
     })
-}
-
-/// What a filter like the stored one would grow to within the requested memory.
-fn most_memory(promise: &Promise, stored: &Plan) -> Option<u64> {
-    let mut promise = *promise;
-    promise.false_positive_rate = Some(stored.false_positive_rate * ROUNDING);
-    promise.plan().ok().map(|plan| plan.memory_bytes)
 }

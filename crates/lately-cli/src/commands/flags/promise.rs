@@ -24,7 +24,8 @@ pub(crate) struct PromiseFlags {
     /// that, more new records are mistaken for repeats
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = units::count, requires = "within", conflicts_with = "window")]
     capacity: Option<u64>,
-    /// The rate at which new records may be mistaken for repeats [default: 1e-4]
+    /// The rate at which new records may be mistaken for repeats; with --refresh first, a share of keys, not of
+    /// records [default: 1e-4]
     // A default also with --max-memory, so that a plan that does not fit fails. Without a rate, the library
     // looks for the best rate that fits, which could be so high that records are lost. The help text names
     // the default, because completions show only the text.

@@ -71,12 +71,12 @@ impl RecordFlags {
     }
 
     /// Returns a number for how keys are made, which is the same for the same flags. It is never 0.
-    pub(crate) fn label(&self) -> u64 {
-        HashFunction::default().hash(self.keys_as_flags().as_bytes()).max(1)
+    pub(crate) fn label(&self, time_names: &[String]) -> u64 {
+        HashFunction::default().hash(self.keys_as_flags(time_names).as_bytes()).max(1)
     }
 
     /// Returns the flags that decide on keys, in one spelling. States keep a fingerprint of it, so it must not change.
-    fn keys_as_flags(&self) -> String {
+    fn keys_as_flags(&self, time_names: &[String]) -> String {
         let mut flags: Vec<String> = Vec::new();
         if self.csv {
             flags.push("--csv".into());
@@ -92,6 +92,8 @@ impl RecordFlags {
         }
         if let Some(regex) = &self.key_regex {
             flags.push(format!("--key-regex {regex}"));
+            // The groups of the time are not part of the key.
+            flags.extend(time_names.iter().map(|name| format!("--time-field {name}")));
         }
         let separates = self.csv || !self.field.is_empty();
         if separates && (self.csv || self.delimiter.is_some()) {
@@ -114,19 +116,23 @@ impl RecordFlags {
         }
     }
 
-    /// Returns the finder of records with keys. `time` is the fields that hold the time, and their reader.
+    /// Returns the finder of records with keys. `time` is the fields that hold the time, and their reader, or `None` if
+    /// they are not read.
     pub(crate) fn finder(
         &self,
-        time: Option<(&[String], Times)>,
+        time_names: &[String],
+        times: Option<Times>,
         hash_function: HashFunction,
     ) -> Result<RecordFinder, Failure> {
         let splitter = self.splitter();
-        let keys = self.keys(time, splitter.terminator())?;
+        let (format, key_slots) = self.format(time_names)?;
+        let slots = (key_slots, time_names.len());
+        let keys = Keys::new(format, slots, times, splitter.terminator(), self.ignore_case);
         let limit = Limit { max_record: self.max_record, on_oversize: self.oversize };
         Ok(RecordFinder::new(splitter, keys, self.missing, hash_function, limit))
     }
 
-    fn splitter(&self) -> Splitter {
+    pub(crate) fn splitter(&self) -> Splitter {
         match (self.csv, self.null) {
             (true, _) => Splitter::Csv(csv::RecordEnds::new(self.tag_delimiter()[0])),
             (_, true) => Splitter::Terminated(0),
@@ -134,15 +140,8 @@ impl RecordFlags {
         }
     }
 
-    /// Builds the key finder. The time is found like a key: by field number, column name, path or group.
-    fn keys(&self, time: Option<(&[String], Times)>, terminator: u8) -> Result<Keys, Failure> {
-        let time_names = time.as_ref().map_or(&[][..], |(names, _)| names);
-        let (format, key_slots) = self.format(time_names)?;
-        let time = time.map(|(names, times)| (names.len(), times));
-        Ok(Keys::new(format, key_slots, time, terminator, self.ignore_case))
-    }
-
-    /// Returns how values are found, and how many of them are the key's.
+    /// Returns how values are found, and how many of them are the key's. The time is found like a key: by field number,
+    /// column name, path or group.
     fn format(&self, time_names: &[String]) -> Result<(Option<Format>, usize), Failure> {
         let of_time = |problem: String| Failure::Usage(format!("--time-field: {problem}"));
         let numbers = || -> Result<Vec<usize>, String> {
@@ -230,11 +229,16 @@ mod tests {
             ),
             ("--key-regex a(b)", "--key-regex a(b)"),
         ] {
-            assert_eq!(flags(line).keys_as_flags(), spelled, "{line}");
+            assert_eq!(flags(line).keys_as_flags(&[]), spelled, "{line}");
         }
-        assert_eq!(flags("--json id").label(), flags("-j \"id\"").label());
-        assert_eq!(flags("--csv").label(), flags("--csv -d ,").label());
-        assert_ne!(flags("-f 1").label(), flags("").label());
-        assert_eq!(flags("").label(), 0x2d06_8005_38d3_94c2);
+        let label = |line: &str, time_names: &[&str]| {
+            flags(line).label(&time_names.iter().map(ToString::to_string).collect::<Vec<_>>())
+        };
+        assert_eq!(label("--json id", &[]), label("-j \"id\"", &["at"]));
+        assert_eq!(label("--csv", &[]), label("--csv -d ,", &["at"]));
+        assert_ne!(label("-f 1", &[]), label("", &[]));
+        let regex = "--key-regex (a)(b)(c)";
+        assert_ne!(label(regex, &["1"]), label(regex, &["2"]), "other groups are the key");
+        assert_eq!(label("", &[]), 0x2d06_8005_38d3_94c2);
     }
 }

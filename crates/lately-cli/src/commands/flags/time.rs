@@ -23,10 +23,16 @@ pub(crate) struct TimeFlags {
     )]
     time_field: Vec<String>,
     /// The format of that time
-    #[arg(long, value_name = "UNIT", default_value = "auto", requires = "time_field")]
+    #[arg(
+        long,
+        value_name = "UNIT",
+        default_value = "auto",
+        requires = "time_field",
+        conflicts_with = "window"
+    )]
     time_unit: TimeUnit,
     /// The format of that time, with the fields of strftime: '%d.%m.%Y %H:%M:%S'
-    #[arg(long, value_name = "FORMAT", requires = "time_field", conflicts_with = "time_unit")]
+    #[arg(long, value_name = "FORMAT", requires = "time_field", conflicts_with_all = ["time_unit", "window"])]
     time_format: Option<Pattern>,
     /// The time zone of times that have none: UTC, Europe/Berlin, +02:00
     #[arg(
@@ -34,21 +40,40 @@ pub(crate) struct TimeFlags {
         value_name = "ZONE",
         default_value = "UTC",
         allow_hyphen_values = true,
-        requires = "time_field"
+        requires = "time_field",
+        conflicts_with = "window"
     )]
     time_zone: Zone,
     /// What to do with a late record: one that is behind the latest time by more than --within
-    #[arg(long, value_name = "WHAT", default_value = "pass", requires = "time_field")]
+    #[arg(
+        long,
+        value_name = "WHAT",
+        default_value = "pass",
+        requires = "time_field",
+        conflicts_with = "window"
+    )]
     late: OnLate,
     /// Do not believe a time that is further ahead of the latest one than this; the record counts as one
     /// without a time [default: a day ahead of the system's clock]
-    #[arg(long, value_name = "SPAN", allow_hyphen_values = true, value_parser = jump, requires = "time_field")]
+    #[arg(
+        long,
+        value_name = "SPAN",
+        allow_hyphen_values = true,
+        value_parser = jump,
+        requires = "time_field",
+        conflicts_with = "window"
+    )]
     max_jump: Option<Duration>,
 }
 
 impl TimeFlags {
-    /// Returns the fields that hold the time and their reader, or `None` if records have no time.
-    pub(crate) fn times(&self) -> Option<(&[String], Times)> {
+    /// Returns the fields that hold the time; none if records have no time.
+    pub(crate) fn fields(&self) -> &[String] {
+        &self.time_field
+    }
+
+    /// Returns the reader of times, or `None` if records have no time.
+    pub(crate) fn times(&self) -> Option<Times> {
         let format = match &self.time_format {
             Some(pattern) => TimeFormat::Pattern(pattern.clone()),
             None => TimeFormat::Unit(self.time_unit),
@@ -56,7 +81,7 @@ impl TimeFlags {
         let max_ahead_ms =
             self.max_jump.map_or(DAY_MS, |jump| u64::try_from(jump.as_millis()).unwrap_or(u64::MAX));
         let times = || Times::new(format, self.time_zone.clone(), now_ms(), max_ahead_ms);
-        (!self.time_field.is_empty()).then(|| (&self.time_field[..], times()))
+        (!self.time_field.is_empty()).then(times)
     }
 
     /// Returns the rules for times, or `None` if records have no time.
