@@ -12,7 +12,7 @@ async function show() {
   const name = view === "" ? "plan" : view;
   leave();
   leave = () => {};
-  const title = views[name];
+  const title = Object.hasOwn(views, name) ? views[name] : undefined;
   for (const link of document.querySelectorAll("nav a")) {
     if (link.getAttribute("href") === `#${name}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
