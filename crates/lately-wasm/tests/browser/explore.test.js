@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import http from "node:http";
+import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -111,6 +112,24 @@ inBrowser("views and settings that do not exist are explained or ignored", "#now
 });
 
 const shownIn = (page) => async (name) => (await page.locator(`dt:has-text("${name}") + dd`).first().textContent()).trim();
+
+inBrowser("addresses at random never end in a dead page", "#plan", async (page) => {
+  let state = 7;
+  const below = (limit) => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) % limit;
+  const of = (list) => list[(below(1 << 16) >> 4) % list.length];
+  const names = ["kind", "window", "within", "traffic", "capacity", "perSecond", "rate", "slack", "prefer", "memory", "code", "layout", "by", "field", "constructor", "__proto__"];
+  const values = ["", "0", "-1", "1", "NaN", "1e300", "1e-300", "9".repeat(400), "constructor", "__proto__", "toString", "%", "%00", "%ff", "<b>", "5x", "1h", "time", "count", "most", "perSecond", "\u202e", "bins", "rows", "memory", "1B", "9TB", "0.5"];
+  for (let round = 0; round < 60; round++) {
+    const settings = Array.from({ length: below(5) }, () => `${of(names)}=${of(values)}`).join("&");
+    const hash = `#${of(["plan", "watch", "try", "inspect", "", "constructor", "toString", "__proto__", "/", "%"])}?${settings}`;
+    await page.evaluate((hash) => (location.hash = hash), hash);
+    await page.waitForFunction(() => document.querySelector(".problem, #plans, #scene, .drop") !== null, undefined, { timeout: PATIENCE }).catch(() => assert.fail(hash));
+    assert.equal(await page.locator("main h1").count(), 1, hash);
+  }
+  await page.click("text=Plan");
+  await page.evaluate(() => (location.hash = "#plan"));
+  await page.locator("#plans").waitFor();
+});
 
 inBrowser("Watch shows slices: inserts, queries, shifts, bursts and idle time", "#watch?layout=slices", async (page) => {
   const shown = shownIn(page);
@@ -326,6 +345,33 @@ test("the server answers GET for its own files and its own address, and nothing 
     const { status, headers } = await ask("/", { method });
     assert.deepEqual([status, headers.allow], [405, "GET"], method);
   }
+});
+
+/** Sends bytes as they are, and returns all that comes back. */
+const send = (bytes) =>
+  new Promise((resolve, reject) => {
+    const socket = net.connect(served.port, "127.0.0.1");
+    let answer = "";
+    socket.on("data", (data) => (answer += data)).on("end", () => resolve(answer)).on("error", reject);
+    socket.write(bytes);
+  });
+
+test("requests that no browser sends get an answer too", async () => {
+  assert.match(await send(`GET / HTTP/1.1\r\nHost: 127.0.0.1:${served.port}\r\nX: ${"x".repeat(500_000)}\r\n\r\n`), /^HTTP\/1\.1 431 /);
+  assert.match(await send(`POST / HTTP/1.1\r\nHost: 127.0.0.1:${served.port}\r\nContent-Length: 900000\r\n\r\n${"x".repeat(900_000)}`), /^HTTP\/1\.1 405 /);
+  assert.match(await send("\u0000\u0001\r\n\r\n"), /^HTTP\/1\.1 400 /);
+  assert.match(await send("GET / HTTP/1.1\r\n\r\n"), /^HTTP\/1\.1 421 /);
+  assert.match(await send(`GET http://evil.example/ HTTP/1.1\r\nHost: 127.0.0.1:${served.port}\r\n\r\n`), /^HTTP\/1\.1 404 /);
+});
+
+test("with many silent connections, the page waits and comes", async () => {
+  const silent = await Promise.all(Array.from({ length: 100 }, () => new Promise((resolve, reject) => {
+    const socket = net.connect(served.port, "127.0.0.1", () => resolve(socket));
+    socket.on("error", reject);
+  })));
+  const page = ask("/");
+  silent.forEach((socket) => socket.destroy());
+  assert.equal((await page).status, 200);
 });
 
 test("a port that is taken is refused in one line", () => {

@@ -10,7 +10,7 @@ use super::pages;
 use super::request::{self, Patient, Refusal};
 use crate::failure::Failure;
 
-/// A browser opens six connections; somebody who opens many more waits.
+/// A browser opens six connections; after many more, others wait until one ends.
 const MOST_CONNECTIONS: usize = 64;
 /// A request takes at most this long, and so does its answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -29,10 +29,10 @@ pub(super) fn serve(listener: &TcpListener, port: u16) -> Result<(), Failure> {
             thread::sleep(Duration::from_millis(10));
             continue;
         };
-        if CONNECTIONS.fetch_add(1, Ordering::Relaxed) >= MOST_CONNECTIONS {
-            CONNECTIONS.fetch_sub(1, Ordering::Relaxed);
-            continue;
+        while CONNECTIONS.load(Ordering::Relaxed) >= MOST_CONNECTIONS {
+            thread::sleep(Duration::from_millis(10));
         }
+        CONNECTIONS.fetch_add(1, Ordering::Relaxed);
         let answering = thread::Builder::new().spawn(move || {
             // What fails here is the connection's end, and nobody else's concern.
             let _answered = answer(stream, port);
