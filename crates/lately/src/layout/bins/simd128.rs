@@ -24,7 +24,8 @@ pub(super) fn equal_lanes<const LANE: u32>(line: &Line, fingerprint: u64) -> u64
     if LANE == 16 {
         let wanted = i16x8_splat(fingerprint as i16);
         let equal = |vector| i16x8_eq(load(line, vector), wanted);
-        sixteen(0, i8x16_narrow_i16x8(equal(0), equal(1))) | sixteen(1, i8x16_narrow_i16x8(equal(2), equal(3)))
+        sixteen(0, i8x16_narrow_i16x8(equal(0), equal(1)))
+            | sixteen(1, i8x16_narrow_i16x8(equal(2), equal(3)))
     } else {
         let wanted = i8x16_splat(fingerprint as i8);
         (0..4).fold(0, |all, vector| all | sixteen(vector, i8x16_eq(load(line, vector as usize), wanted)))
