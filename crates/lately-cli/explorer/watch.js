@@ -90,7 +90,7 @@ export function open(main, given) {
       ["shifts", plain(view.generation)],
       ["certain to be reported", `${plain(view.guaranteedWindow)} inserts`],
       ["predicted rate, at worst", percent(view.predictedRate)],
-      ["predicted rate now", percent(view.estimatedRate)],
+      ["predicted rate now, at most", percent(view.estimatedRate)],
       [`measured rate now, of ${plain(STRANGERS)}`, percent(mistaken / STRANGERS)],
     ];
     if (settings.kind === "time") list.push(["clock", `${(state.now / 1000).toFixed(1)} s`], ["overloaded generations", plain(view.overloadedGenerations)]);

@@ -1,5 +1,5 @@
 // The picture of bins: lines, each a queue of fingerprints, and the spare.
-const [LABEL, NARROW_LABEL, ROW, GAP] = [66, 44, 34, 8];
+const [LABEL, NARROW_LABEL, ROW, GAP] = [66, 52, 34, 8];
 const hex = (fingerprint) => fingerprint.toString(16).padStart(2, "0");
 const labelOf = (width) => (width < 560 ? NARROW_LABEL : LABEL);
 const cellOf = (width, places) => (width - labelOf(width) - 8) / places;
