@@ -9,7 +9,7 @@ export const bins = {
   l: 8,
   items: 160,
   paceMs: 80,
-  atFirst: 110,
+  atFirst: 190,
   oldest: 8,
   about:
     "A real filter, small enough to see each fingerprint. An item has two lines and goes to the end of the shorter one. A query compares its fingerprint with all of both lines. When a generation is full, all grow older by one, and the oldest leave their lines at the left. If both lines of an item are full, it goes into the spare.",

@@ -165,10 +165,10 @@ inBrowser("Watch shows bins: lines, queues, expiry, false positives and the spar
   const said = () => textOf(page, "#said");
   /** What the picture says to those who do not see it: the fingerprints in each line. */
   const lines = async () => (await page.locator("#scene").getAttribute("aria-label")).match(/with ([\d, ]+) fingerprints/)[1].split(", ").map(Number);
-  assert.equal(await shown("inserts"), "110");
+  assert.equal(await shown("inserts"), "190");
   const before = await lines();
   await page.click("#step");
-  const [, line] = /^Item 111 has the fingerprint [0-9a-f]{2} and the lines \d+ and \d+\. (?:It went into|Line) (?:line )?(\d+)/.exec(await said());
+  const [, line] = /^Item 191 has the fingerprint [0-9a-f]{2} and the lines \d+ and \d+\. (?:It went into|Line) (?:line )?(\d+)/.exec(await said());
   const after = await lines();
   after.forEach((count, number) => assert.ok(number === Number(line) ? count - before[number] <= 1 : count <= before[number], `${before} ${after}`));
   // Every item of the window is found, in one of its lines.
@@ -206,7 +206,7 @@ inBrowser("Watch shows bins: lines, queues, expiry, false positives and the spar
   assert.match(page.url(), /#watch\?kind=time/);
   await page.goto(`${served.address}#watch?layout=heap&kind=constructor`);
   await page.reload();
-  assert.equal(await shown("inserts"), "110");
+  assert.equal(await shown("inserts"), "190");
 });
 
 inBrowser("Try drops what lately dedup drops, by line, by field and by member", "#try", async (page) => {
