@@ -4,7 +4,6 @@ use alloc::vec::Vec;
 
 use lately::Filter;
 
-use crate::failure::Failure;
 use crate::numbers::Writer;
 
 /// Two hexadecimal digits, and a rate that a person can measure by asking.
@@ -60,8 +59,8 @@ impl Lines {
         (64 - PLACE_BITS - FIXED_BITS).saturating_sub(l)
     }
 
-    pub(super) fn new(filter: &Filter) -> Result<Self, Failure> {
-        Ok(Self { empty: filter.clone(), count: filter.plan().cells as usize })
+    pub(super) fn new(filter: &Filter) -> Self {
+        Self { empty: filter.clone(), count: filter.plan().cells as usize }
     }
 
     /// The fingerprints of the window in a line, newest first.
@@ -176,7 +175,7 @@ mod tests {
     fn an_item_is_found_where_the_core_finds_it() {
         for within in [None, Some(8_000)] {
             let mut filter = filter(within);
-            let lines = Lines::new(&filter).unwrap();
+            let lines = Lines::new(&filter);
             let (mut spilled, mut strangers) = (0, 0);
             for number in 0..1_500_u64 {
                 filter.advance_to(number * 30);
@@ -214,7 +213,7 @@ mod tests {
     #[test]
     fn every_fingerprint_of_the_window_is_shown_with_its_age() {
         let mut filter = filter(None);
-        let lines = Lines::new(&filter).unwrap();
+        let lines = Lines::new(&filter);
         let mut most = 0;
         for number in 0..1_000_u64 {
             filter.insert(number.to_le_bytes());

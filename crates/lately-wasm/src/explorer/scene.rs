@@ -1,5 +1,6 @@
 //! A small filter to look into: what the page asks of it, whatever its layout.
 
+use alloc::boxed::Box;
 use alloc::format;
 use core::time::Duration;
 
@@ -24,7 +25,7 @@ pub(crate) struct Scene {
 #[derive(Debug)]
 enum Layout {
     Slices(Slices),
-    Bins(Lines),
+    Bins(Box<Lines>),
 }
 
 impl Scene {
@@ -60,7 +61,7 @@ impl Scene {
         }
         let layout = match k {
             Some(_) => Layout::Slices(Slices::new(&filter)?),
-            None => Layout::Bins(Lines::new(&filter)?),
+            None => Layout::Bins(Box::new(Lines::new(&filter))),
         };
         Ok(Self { filter, layout, strangers: 0 })
     }
