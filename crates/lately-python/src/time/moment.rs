@@ -1,5 +1,6 @@
 //! One time as a Python object.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -7,9 +8,6 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDateTime, PyInt, PyType, PyTzInfo};
-
-/// Up to this time (in 2100), a float of seconds tells microseconds apart.
-const EXACT_SECONDS: f64 = 4.1e9;
 
 /// Converts a time to milliseconds since 1970. A whole number is milliseconds already, of any clock.
 #[inline]
@@ -27,22 +25,80 @@ pub(super) fn millis(now: &Bound<'_, PyAny>) -> PyResult<u64> {
 }
 
 /// The short way for nearly all datetimes; `None` for other objects, and for datetimes that need the long way.
+///
+/// Python subtracts datetimes of one zone without asking it for offsets, so this asks at most once. Between a zone and
+/// UTC, Python would ask twice.
 #[inline]
 fn of_aware_datetime(now: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
     static DATETIME: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let py = now.py();
     // A subclass may know nanoseconds (pandas does) and round them.
-    if !now.get_type().is(DATETIME.import(py, "datetime", "datetime")?)
-        || now.getattr(intern!(py, "tzinfo"))?.is_none()
-    {
+    if !now.get_type().is(DATETIME.import(py, "datetime", "datetime")?) {
         return Ok(None);
     }
-    // It fails if the time zone has no offset.
-    let Ok(seconds) = now.call_method0(intern!(py, "timestamp")) else { return Ok(None) };
-    let seconds: f64 = seconds.extract()?;
-    let is_exact = (0.0..EXACT_SECONDS).contains(&seconds);
-    // Rounded to microseconds, which the float tells apart.
-    Ok(is_exact.then_some((seconds * 1e6 + 0.5) as u64 / 1000))
+    let zone = now.getattr(intern!(py, "tzinfo"))?;
+    if zone.is_none() {
+        return Ok(None);
+    }
+    let since = match epoch_in(&zone)? {
+        Epoch::Utc(epoch) => now.sub(epoch)?,
+        Epoch::Local(epoch) => {
+            let offset = now.call_method0(intern!(py, "utcoffset"))?;
+            if offset.is_none() {
+                return Ok(None);
+            }
+            now.sub(epoch)?.sub(offset)?
+        }
+    };
+    let days: i64 = since.getattr(intern!(py, "days"))?.extract()?;
+    let seconds: u64 = since.getattr(intern!(py, "seconds"))?.extract()?;
+    let micros: u64 = since.getattr(intern!(py, "microseconds"))?.extract()?;
+    Ok(u64::try_from(days).ok().map(|days| (days * 86_400 + seconds) * 1000 + micros / 1000))
+}
+
+/// The start of 1970, as a datetime of a time zone.
+enum Epoch<T> {
+    /// In UTC, for a zone whose offset never changes.
+    Utc(T),
+    /// On the clocks of the zone.
+    Local(T),
+}
+
+impl<T> Epoch<T> {
+    fn map<U>(&self, convert: impl FnOnce(&T) -> U) -> Epoch<U> {
+        match self {
+            Self::Utc(epoch) => Epoch::Utc(convert(epoch)),
+            Self::Local(epoch) => Epoch::Local(convert(epoch)),
+        }
+    }
+}
+
+/// Returns the epoch in a time zone. Remembers the last one: most streams have one zone.
+#[inline]
+fn epoch_in<'py>(zone: &Bound<'py, PyAny>) -> PyResult<Epoch<Bound<'py, PyAny>>> {
+    static LAST: Mutex<Option<(Py<PyAny>, Epoch<Py<PyAny>>)>> = Mutex::new(None);
+    let last = || LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    let py = zone.py();
+    if let Some((known, epoch)) = &*last()
+        && known.is(zone)
+    {
+        return Ok(epoch.map(|epoch| epoch.clone_ref(py).into_bound(py)));
+    }
+    let epoch = new_epoch_in(zone)?;
+    let before = last().replace((zone.clone().unbind(), epoch.map(|epoch| epoch.clone().unbind())));
+    // Without the lock: a zone may run code when it is freed.
+    drop(before);
+    Ok(epoch)
+}
+
+fn new_epoch_in<'py>(zone: &Bound<'py, PyAny>) -> PyResult<Epoch<Bound<'py, PyAny>>> {
+    static FIXED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let py = zone.py();
+    let epoch = |zone: &Bound<'py, PyTzInfo>| PyDateTime::new(py, 1970, 1, 1, 0, 0, 0, 0, Some(zone));
+    if zone.get_type().is(FIXED.import(py, "datetime", "timezone")?) {
+        return epoch(&*PyTzInfo::utc(py)?)?.call_method1("astimezone", (zone,)).map(Epoch::Utc);
+    }
+    Ok(Epoch::Local(epoch(zone.cast()?)?.into_any()))
 }
 
 fn of_datetime(time: &Bound<'_, PyDateTime>) -> PyResult<u64> {
