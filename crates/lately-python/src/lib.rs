@@ -14,6 +14,7 @@ mod answers;
 mod arrow;
 mod errors;
 mod filter;
+mod interpreter;
 mod items;
 mod promise;
 mod report;
@@ -42,6 +43,7 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::interpreter::check_is_main(module.py())?;
         module.add("AllocationError", crate::errors::allocation_error(module.py())?)
     }
 }

@@ -1,5 +1,6 @@
 """Threads: a Filter runs one call at a time, a SharedFilter runs them in parallel, and bulk calls release the GIL."""
 
+import subprocess
 import sys
 import threading
 import time
@@ -154,3 +155,26 @@ def test_a_call_that_waited_does_not_set_the_clock_back(kind: type[Filter]) -> N
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, range(4)))
     assert seen.statistics().backward_steps == 0
+
+
+SUBINTERPRETER = """
+import subprocess
+import sys
+if "first" in sys.argv:
+    import lately
+import _xxsubinterpreters as interpreters
+for isolated in (False, True):
+    try:
+        interpreters.run_string(interpreters.create(isolated=isolated), "import lately")
+    except interpreters.RunFailedError as error:
+        print(error)
+    else:
+        print("imported")
+"""
+
+
+@pytest.mark.parametrize("order", ["first", "only"])
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="the module of this name is of Python 3.12 and earlier")
+def test_a_sub_interpreter_is_refused(order: str) -> None:
+    run = subprocess.run([sys.executable, "-c", SUBINTERPRETER, order], capture_output=True, text=True, check=True)
+    assert run.stdout.count("ImportError") == 2 and run.stdout.count("sub-interpreter") == 2, run.stdout
