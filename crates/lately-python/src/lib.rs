@@ -33,7 +33,7 @@ mod _native {
     #[expect(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");
     #[pymodule_export]
-    use crate::filter::{BaseFilter, Filter, SharedFilter, restore};
+    use crate::filter::{BaseFilter, Filter, SharedFilter};
     #[pymodule_export]
     use crate::items::item_bytes;
     #[pymodule_export]

@@ -6,6 +6,7 @@ use std::time::Duration;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::pyclass::CompareOp;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDateTime, PyInt, PyType, PyTzInfo};
 
@@ -126,8 +127,7 @@ fn of_other(now: &Bound<'_, PyAny>) -> PyResult<u64> {
         && dtype.getattr("kind").is_ok_and(|kind| kind.eq("M").unwrap_or(false))
     {
         // numpy's datetime64 has no time zone; by numpy's definition it is UTC.
-        let millis: i64 =
-            now.call_method1("astype", ("M8[ms]",))?.call_method1("astype", ("int64",))?.extract()?;
+        let millis: i64 = numpy_millis(now)?.call_method1("astype", ("int64",))?.extract()?;
         if millis == i64::MIN {
             return Err(not_a_time());
         }
@@ -142,6 +142,27 @@ fn of_other(now: &Bound<'_, PyAny>) -> PyResult<u64> {
          example time.time_ns() // 1_000_000",
         now.get_type().fully_qualified_name()?
     )))
+}
+
+/// Converts a time of numpy, or an array of them, to a `datetime64` of milliseconds. Without this check, numpy would
+/// silently convert a time that is too far away to another one.
+pub(super) fn numpy_millis<'py>(times: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = times.py();
+    let numpy = py.import(intern!(py, "numpy"))?;
+    let unit = times.getattr(intern!(py, "dtype"))?;
+    let millis = times.call_method1(intern!(py, "astype"), ("M8[ms]",))?;
+    // Times of a finer unit are rounded, and never too far away.
+    if numpy.call_method1("can_cast", (&unit, "M8[ms]"))?.is_truthy()? {
+        let is_same =
+            millis.call_method1(intern!(py, "astype"), (unit,))?.rich_compare(times, CompareOp::Eq)?;
+        let is_missing = numpy.call_method1("isnat", (times,))?;
+        if !is_same.bitor(is_missing)?.call_method0("all")?.is_truthy()? {
+            return Err(PyValueError::new_err(
+                "now is too far away to be counted in milliseconds: give a time before the year 292278994",
+            ));
+        }
+    }
+    Ok(millis)
 }
 
 fn of_number(now: &Bound<'_, PyAny>) -> PyResult<u64> {
