@@ -23,7 +23,8 @@ mod time;
 
 use pyo3::prelude::*;
 
-#[pymodule]
+// Nothing here was tested without Python's lock, so a free-threaded Python switches it on.
+#[pymodule(gil_used = true)]
 mod _native {
     use pyo3::prelude::*;
 

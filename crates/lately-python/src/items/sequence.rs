@@ -38,9 +38,10 @@ pub(super) fn read(items: &Bound<'_, PyAny>, reading: Reading) -> PyResult<Colle
     let mut collected = Collected::new(reading.wanted, hint.min(MOST_HINTED))?;
     for (position, item) in items.enumerate() {
         let item = item?;
-        // An iterator that is written in C, such as itertools.count, lets no signal through.
+        // An iterator that is written in C, such as itertools.count, lets no signal and no other thread through.
         if position % ITEMS_BETWEEN_SIGNALS == 0 {
             py.check_signals()?;
+            py.detach(|| ());
         }
         if reading.nulls.are_skipped() && nulls::is_null(&item)? {
             collected.push_missing()?;
