@@ -328,7 +328,7 @@ fn a_cleared_filter_is_like_a_new_one_and_a_copy_like_its_original() {
     };
     assert!(from_parts == filter);
     filter.clear();
-    assert!(filter == elastic(60_000) && filter.memory_bytes() < 10_000);
+    assert!(filter == elastic(60_000) && filter.memory_bytes() < 11_000);
     let planned = builder(60_000).plan().unwrap();
     let hash_function = filter.hash_function();
     assert_eq!(planned.blueprint(hash_function), filter.blueprint());
@@ -400,7 +400,7 @@ fn what_cannot_be_elastic_is_refused_with_a_remedy() {
     assert!(refusal(span.clone().layout(Layout::Rows)).contains("give a capacity"));
     assert!(refusal(span.clone().shape(1, 8)).contains("give a capacity"));
     assert!(refusal(span.clone().false_positive_rate(1e-13)).contains("or give a capacity"));
-    assert!(refusal(span.clone().max_memory(5_000)).contains("raise it to 9000"));
+    assert!(refusal(span.clone().max_memory(5_000)).contains("raise it to 10272"));
     assert!(refusal(span.clone().max_slack(0.01)).contains("0.0625"));
     assert!(refusal(builder(0)).contains("0 ms"));
     let no_rate = Filter::builder().time_window(Duration::from_secs(1)).build();

@@ -5,6 +5,8 @@
 //! so that every insert causes a shift, and two items share one row.
 #![cfg(loom)]
 
+use std::time::Duration;
+
 use lately::{Filter, Segment, SharedFilter};
 use loom::sync::Arc;
 use loom::thread;
@@ -143,6 +145,75 @@ fn items_that_move_in_their_line_are_found() {
             filter.insert_hash(hash(0));
             assert_eq!(others.join().unwrap(), [true; 2]);
             assert!((0..9).all(|number| filter.contains_hash(hash(number))));
+        });
+    }
+}
+
+/// Bins at the time 10, with all lines full and a few items in the spare, and two items that will be spilled. They
+/// have different even lines, and share cells of the spare.
+fn template_that_spills() -> (Filter, [u64; 2]) {
+    let narrow = Segment::Bins { fingerprint_bits: 12 };
+    let builder = Filter::builder().time_window(Duration::from_millis(2)).capacity(60).shape(1, 2);
+    let mut filter = builder.segment(narrow).build().unwrap();
+    filter.advance_to(10);
+    let spilled = |filter: &Filter| filter.statistics().estimated_spilled_items;
+    let mut number = 100;
+    while spilled(&filter) < 4.0 {
+        filter.insert_hash(hash(number) | number << 63);
+        number += 1;
+    }
+    let items = [hash(1), hash(2) | 1 << 63];
+    for item in items {
+        let mut after = filter.clone();
+        assert!(
+            !after.check_and_insert_hash(item) && spilled(&after) > spilled(&filter),
+            "the item is spilled"
+        );
+    }
+    (filter, items)
+}
+
+/// One item is spilled beside a shift, another one after it: no cell of the second one becomes older, so it stays for a
+/// whole span.
+#[test]
+fn an_item_that_is_spilled_after_a_shift_stays_for_the_whole_span() {
+    let (template, [beside, after]) = template_that_spills();
+    check_up_to(3, &template, move |filter| {
+        let other = spawn(&filter, move |filter| filter.insert_hash(beside));
+        filter.advance_to(11);
+        filter.insert_hash(after);
+        other.join().unwrap();
+        filter.advance_to(13);
+        assert!(filter.contains_hash(after));
+    });
+}
+
+/// A query beside a shift and the spill of another item finds an item that was spilled earlier, and so does an insert.
+#[test]
+fn a_query_beside_a_spill_finds_what_was_spilled_earlier() {
+    let (mut template, [earlier, item]) = template_that_spills();
+    template.insert_hash(earlier);
+    for action in [SharedFilter::contains_hash, SharedFilter::check_and_insert_hash] {
+        check_up_to(3, &template, move |filter| {
+            let query = spawn(&filter, move |filter| action(filter, earlier));
+            filter.advance_to(11);
+            filter.insert_hash(item);
+            assert!(query.join().unwrap());
+            assert!(filter.contains_hash(earlier) && filter.contains_hash(item));
+        });
+    }
+}
+
+/// Of two threads that spill the same item, exactly one is told that it is new, even if a shift happens meanwhile.
+#[test]
+fn exactly_one_of_two_threads_that_spill_an_item_is_told_that_it_is_new() {
+    let (template, [item, _]) = template_that_spills();
+    for shifts in [0, 1] {
+        check_up_to(3, &template, move |filter| {
+            let other = spawn(&filter, move |filter| filter.check_and_insert_hash(item));
+            filter.advance_to(10 + shifts);
+            let seen = filter.check_or_insert_hash(item);
+            assert_ne!(seen, other.join().unwrap());
         });
     }
 }

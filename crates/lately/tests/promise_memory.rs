@@ -46,3 +46,30 @@ fn check(builder: &lately::Builder) {
     });
     assert_eq!(used.calls, 0, "{plan:?}: {used:?}");
 }
+
+/// The memory of an elastic window follows the traffic, and the filter tells it at every moment.
+#[test]
+fn an_elastic_window_takes_the_memory_that_it_tells() {
+    let builder = Filter::builder().time_window(Duration::from_secs(9)).false_positive_rate(1e-3);
+    let (mut filter, built) = watch(|| builder.max_memory(3_000_000).build().unwrap());
+    assert_eq!(built.kept_bytes as u64, filter.memory_bytes());
+    let (mut growths, mut shrinks) = (0, 0);
+    for second in 0..90 {
+        let before = filter.memory_bytes();
+        let items = if second < 20 { second * 5_000 } else { 10 };
+        let ((), used) = watch(|| {
+            filter.advance_to(second * 1_000);
+            (0..items).for_each(|number| filter.insert(item(second << 32 | number)));
+        });
+        assert_eq!(
+            before.checked_add_signed(used.kept_bytes as i64),
+            Some(filter.memory_bytes()),
+            "at {second} s"
+        );
+        growths += u32::from(filter.memory_bytes() > before);
+        shrinks += u32::from(filter.memory_bytes() < before);
+    }
+    assert!(growths > 5 && shrinks > 0, "{growths} growths, {shrinks} shrinks");
+    let peak = filter.counters().peak_memory_bytes;
+    assert!(peak <= filter.plan().memory_bytes && filter.plan().memory_bytes <= 3_000_000, "{peak}");
+}

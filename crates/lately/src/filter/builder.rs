@@ -74,7 +74,7 @@ impl Builder {
     /// Guarantees the inserts of the last `span` of the caller's clock (in milliseconds, rounded up). See
     /// [`Filter::advance_to`] for the clock.
     ///
-    /// Without a [`capacity`](Self::capacity) the window is *elastic*: its memory follows the traffic, from 8 KiB to
+    /// Without a [`capacity`](Self::capacity) the window is *elastic*: its memory follows the traffic, from 10 KiB to
     /// [`max_memory`](Self::max_memory) (by default [`DEFAULT_ELASTIC_MEMORY`](crate::DEFAULT_ELASTIC_MEMORY)), and the
     /// rate holds meanwhile. [`overload`](Self::overload) says what happens if that is not enough.
     ///

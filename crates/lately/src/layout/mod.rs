@@ -289,6 +289,7 @@ pub(crate) fn table_bytes(shape: &Shape) -> u64 {
     match shape.segment {
         Segment::Rows { row_bytes: 64, .. } => Rows::<8>::TABLE_BYTES,
         Segment::Rows { .. } => Rows::<16>::TABLE_BYTES,
+        Segment::ElasticBins { .. } => ElasticBins::TABLE_BYTES,
         _ => 0,
     }
 }

@@ -35,10 +35,10 @@ impl Dimensions {
 
     /// The memory of a filter besides its words: their alignment, the generation starts, and what all cells share.
     fn overhead_bytes(shape: &Shape) -> Option<u64> {
-        // Elastic bins remember their number of pairs at the start of each generation.
-        let pairs_at = if shape.is_elastic() { size_of::<u64>() } else { 0 };
+        // Elastic bins remember their number of lines at the start of each generation.
+        let lines_at = if shape.is_elastic() { size_of::<u64>() } else { 0 };
         u64::from(shape.segments())
-            .checked_mul((size_of::<GenerationStart>() + pairs_at) as u64)?
+            .checked_mul((size_of::<GenerationStart>() + lines_at) as u64)?
             .checked_add(ALIGNMENT_BYTES + layout::table_bytes(shape))
     }
 

@@ -21,7 +21,7 @@ pub fn watch<T>(work: impl FnOnce() -> T) -> (T, Allocated) {
     PEAK.set(live);
     let result = work();
     let allocated = Allocated {
-        kept_bytes: (LIVE.get() - live).max(0) as usize,
+        kept_bytes: LIVE.get() - live,
         peak_bytes: (PEAK.get() - live) as usize,
         calls: CALLS.get() - calls,
     };
@@ -42,7 +42,8 @@ fn counted(bytes: usize, allocate: impl FnOnce() -> *mut u8) -> *mut u8 {
 
 #[derive(Debug)]
 pub struct Allocated {
-    pub kept_bytes: usize,
+    /// Negative if more was freed than allocated.
+    pub kept_bytes: isize,
     pub peak_bytes: usize,
     pub calls: usize,
 }

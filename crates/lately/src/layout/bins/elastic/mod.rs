@@ -66,6 +66,10 @@ pub(crate) struct ElasticBins {
 }
 
 impl ElasticBins {
+    /// The memory of a table besides its blocks and `lines_at`: its own, with addresses of 64 bits. With shorter ones it
+    /// takes a little less, but plans are the same on all machines.
+    pub(in crate::layout) const TABLE_BYTES: u64 = 1272;
+
     pub(in crate::layout) fn new(shape: BinShape, lines: u64, words: AlignedWords, ring: &Ring) -> Self {
         let lines_at = vec![lines; ring.segments() as usize].into_boxed_slice();
         let moment = Moment::new(LineFormat::new(shape), ring, |_| lines);
@@ -229,6 +233,8 @@ impl ElasticBins {
         }
     }
 }
+
+const _: () = assert!(size_of::<ElasticBins>() as u64 <= ElasticBins::TABLE_BYTES);
 
 impl Query for &ElasticBins {
     type Place = ();
