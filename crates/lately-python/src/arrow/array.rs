@@ -29,7 +29,7 @@ impl ArraySlice {
         let chunk = Arc::new(chunk);
         let array = &chunk.0;
         let (offset, len) = array.place()?;
-        Ok(Self { array, offset, len, chunk })
+        Ok(Self { array, chunk, offset, len })
     }
 
     fn array(&self) -> &Array {

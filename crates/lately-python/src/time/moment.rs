@@ -74,19 +74,26 @@ impl<T> Epoch<T> {
     }
 }
 
+/// A time zone whose epoch is known.
+struct Known {
+    zone: Py<PyAny>,
+    epoch: Epoch<Py<PyAny>>,
+}
+
 /// Returns the epoch in a time zone. Remembers the last one: most streams have one zone.
 #[inline]
 fn epoch_in<'py>(zone: &Bound<'py, PyAny>) -> PyResult<Epoch<Bound<'py, PyAny>>> {
-    static LAST: Mutex<Option<(Py<PyAny>, Epoch<Py<PyAny>>)>> = Mutex::new(None);
+    static LAST: Mutex<Option<Known>> = Mutex::new(None);
     let last = || LAST.lock().unwrap_or_else(PoisonError::into_inner);
     let py = zone.py();
-    if let Some((known, epoch)) = &*last()
-        && known.is(zone)
+    if let Some(known) = &*last()
+        && known.zone.is(zone)
     {
-        return Ok(epoch.map(|epoch| epoch.clone_ref(py).into_bound(py)));
+        return Ok(known.epoch.map(|epoch| epoch.clone_ref(py).into_bound(py)));
     }
     let epoch = new_epoch_in(zone)?;
-    let before = last().replace((zone.clone().unbind(), epoch.map(|epoch| epoch.clone().unbind())));
+    let known = Known { zone: zone.clone().unbind(), epoch: epoch.map(|epoch| epoch.clone().unbind()) };
+    let before = last().replace(known);
     // Without the lock: a zone may run code when it is freed.
     drop(before);
     Ok(epoch)
