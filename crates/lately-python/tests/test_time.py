@@ -459,7 +459,7 @@ def test_a_column_of_times_equals_single_calls(
     """Bit for bit, with late times and refused ones."""
     if elastic and kind is SharedFilter:
         return
-    size = {"max_memory": 10_000} if elastic else {"capacity": 100}
+    size = {"max_memory": 10_500} if elastic else {"capacity": 100}
     many, singly = (
         new(kind, within=timedelta(milliseconds=1000), false_positive_rate=1e-3, overload=policy, **size) for _ in range(2)
     )
