@@ -2,9 +2,11 @@
 """Compares the module's commands with the server's own, on Redis and Valkey, one newly started server at a time.
    benchmarks/redis.sh > benchmarks/<architecture>/redis-<date>.json
 Progress goes to standard error, the record to standard output. ROUNDS sets the number of rounds (default 5). QUICK=1
-takes a tenth of the requests and ids, and 2 rounds. ONLY=worst_microseconds measures only how long commands take."""
+takes a tenth of the requests and ids, and 2 rounds. ONLY=worst_microseconds measures only how long commands take;
+ONLY=race,memory_bytes the rest."""
 
 import datetime
+import itertools
 import json
 import os
 import pathlib
@@ -19,7 +21,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 os.environ["LATELY_PROFILE"] = "release"
 sys.path.insert(0, str(ROOT / "crates/lately-redis/tests"))
-from conftest import BINARIES, Server  # noqa: E402
+from conftest import BINARIES, Server, eventually  # noqa: E402
 
 QUICK = bool(os.environ.get("QUICK"))
 ROUNDS = int(os.environ.get("ROUNDS", 2 if QUICK else 5))
@@ -70,6 +72,8 @@ def race(server):
         "APBF.ADD, rows": ("APBF.ADD", "rows", "key:__rand_int__"),
         "APBF.ADD, time, rows": ("APBF.ADD", "timed rows", "key:__rand_int__"),
         "APBF.EXISTS": ("APBF.EXISTS", "f", "key:__rand_int__"),
+        "SADD": ("SADD", "set", "key:__rand_int__"),
+        "SISMEMBER": ("SISMEMBER", "set", "key:__rand_int__"),
         "GET": ("GET", "key:__rand_int__"),
         "APBF.MADD of 100": ("APBF.MADD", "f", *ITEMS),
     }
@@ -87,6 +91,7 @@ def race(server):
         "p99.9_ms": {name: round(median(name, 1), 3) for name in contenders},
         "server_cpu_microseconds": {name: round(median(name, 2), 3) for name in contenders},
         "add_over_set": ratio("APBF.ADD", "SET"),
+        "add_over_sadd": ratio("APBF.ADD", "SADD"),
         "timed_add_over_set": ratio("APBF.ADD, time", "SET"),
         "exists_over_get": ratio("APBF.EXISTS", "GET"),
         "madd_items_over_add_items": ratio("APBF.MADD of 100", "APBF.ADD", of=100),
@@ -97,62 +102,97 @@ def server_times(client):
     """Returns the time of each command on filters in microseconds, as the server measured it."""
     found = {}
     for name, value in client.info("latencystats").items():
-        if any(word in name for word in ("apbf", "copy", "dump", "restore")):
-            found[name.removeprefix("latency_percentiles_usec_")] = {
-                share: float(micros) for share, micros in value.items()}
+        command = name.removeprefix("latency_percentiles_usec_")
+        if command.startswith("apbf") or command in ("copy", "dump", "restore", "del", "unlink"):
+            found[command] = {share: float(micros) for share, micros in value.items()}
     return found
 
 
-def worst(server):
-    """Returns how long one command blocks all others. The best of several rounds, because other work on the machine can
-    only make a command slower."""
-    client = server.client
-    client.config_set("latency-tracking-info-percentiles", "50 99 99.9 100")
-    found = {}
+class Durations:
+    """How long commands block all others. The best of several rounds, because other work on the machine can only make a
+    command slower."""
 
-    def measured(name, work, prepare=lambda number: None):
+    def __init__(self, server):
+        self.server, self.client = server, server.client
+        self.client.config_set("latency-tracking-info-percentiles", "50 99 99.9 100")
+        self.found = {}
+        self.numbers = itertools.count()
+
+    def measured(self, name, work, prepare=lambda number: None, server=None):
+        client = server.client if server else self.client
         for number in range(ROUNDS):
             prepare(number)
             client.execute_command("CONFIG", "RESETSTAT")
             work(number)
             for command, times in server_times(client).items():
-                least = found.setdefault(f"{name}: {command}", times)
-                found[f"{name}: {command}"] = {share: min(micros, least[share]) for share, micros in times.items()}
+                least = self.found.setdefault(f"{name}: {command}", times)
+                self.found[f"{name}: {command}"] = {share: min(micros, least[share]) for share, micros in times.items()}
 
-    add = lambda key, requests: run(server, requests, "APBF.ADD", key, "key:__rand_int__")
-    for layout in ("BINS", "ROWS", "BLOCKS", "SLICES"):
-        client.execute_command("APBF.RESERVE", layout, 0.001, 100_000, "LAYOUT", layout)
-        # A million inserts are ten windows, with dozens of shifts.
-        measured(f"window 1e5 as {layout.lower()}, shifts included", lambda _: add(layout, REQUESTS))
+    def repeated(self, name, *command, times=20):
+        """One command after another. `{}` in it stands for something new."""
+        new = lambda: [str(word).format(next(self.numbers)) for word in command]
+        self.measured(name, lambda _: [self.client.execute_command(*new()) for _ in range(times)])
+
+    def reserve(self, key, window, *options):
+        self.client.delete(key)
+        self.client.execute_command("APBF.RESERVE", key, 0.001, window, *options)
+
+    def load(self, *command):
+        run(self.server, REQUESTS, *command)
+
+
+def worst(server):
+    """Returns how long one command blocks all others."""
+    durations = Durations(server)
+    shifts(durations)
     for window in (10_000_000, 100_000_000):
-        reserve = lambda key, more=0: client.execute_command("APBF.RESERVE", key, 0.001, window + more)
-        gone = lambda number: client.delete("filter")
-        measured(f"window {window:.0e}, planned anew", lambda number: reserve("filter", number), prepare=gone)
-        measured(f"window {window:.0e}, planned before", lambda _: reserve("filter"), prepare=gone)
-        measured(f"window {window:.0e}, memory touched first", lambda _: add("filter", REQUESTS),
-                 prepare=lambda number: (gone(number), reserve("filter")))
-        asked = [("APBF.INFO",), ("APBF.CARD",), ("APBF.EXISTS", "item"), ("APBF.AGE", "item"),
-                 *(("APBF.INFO", field) for field in ("inserts", "error_rate", "estimated_error_rate"))]
-        for command, *rest in asked:
-            measured(" ".join([f"window {window:.0e}", *(rest if "INFO" in command else [])]),
-                     lambda _: [client.execute_command(command, "filter", *rest) for _ in range(20)])
-        whole(window, measured, client)
-        client.delete("filter", "copy")
-    growth(server, measured)
+        large(durations, window)
+    growth(durations)
+    idle(durations)
+    created_on_a_replica(durations)
+    durations.measured("default filter", lambda number: server.client.execute_command("APBF.ADD", f"new{number}", "item"))
+    return durations.found
+
+
+def shifts(durations):
     for layout in ("BINS", "ROWS", "BLOCKS", "SLICES"):
-        # APBF.APPLY sets the time: each write comes a day after the one before, when all items have expired.
-        apply = lambda day: client.execute_command("APBF.APPLY", "timed", day * 86_400_000, "EVERY", "item")
-        client.execute_command("APBF.RESERVE", "timed", 0.001, 10_000_000, "SPAN", 3_600_000, "LAYOUT", layout)
-        run(server, REQUESTS, "APBF.APPLY", "timed", "1", "EVERY", "key:__rand_int__")
-        measured(f"window 1e7 of time as {layout.lower()}, first write after idle time", lambda number: apply(number + 1))
-        client.delete("timed")
-    measured("the default filter, created by", lambda number: client.execute_command("APBF.ADD", f"new{number}", "item"))
-    return found
+        durations.reserve(layout, 100_000, "LAYOUT", layout)
+        # A million inserts are ten windows, with dozens of shifts.
+        for command in ("APBF.ADD", "APBF.ADDNX"):
+            durations.measured(f"window 1e5 as {layout.lower()}, shifts included",
+                               lambda _: durations.load(command, layout, "key:__rand_int__"))
 
 
-def whole(window, measured, client):
-    """Commands that read or write a whole filter, at once and in pieces. A reply has at most 512 MB."""
-    pieces = {}
+def large(durations, window):
+    """Commands on a filter of this window."""
+    client, name = durations.client, f"window {window:.0e}"
+    gone = lambda _: client.delete("filter")
+    reserve = lambda more=0: client.execute_command("APBF.RESERVE", "filter", 0.001, window + more)
+    durations.measured(f"{name}, planned anew", lambda number: reserve(number), prepare=gone)
+    durations.measured(f"{name}, planned before", lambda _: reserve(), prepare=gone)
+    durations.repeated(f"{name}, planned anew", "APBF.PLAN", 0.001, f"{str(window)[:-4]}{{:04}}")
+    durations.repeated(f"{name}, planned before", "APBF.PLAN", 0.001, window)
+    durations.measured(f"{name}, memory touched first", lambda _: durations.load("APBF.ADD", "filter", "key:__rand_int__"),
+                       prepare=lambda _: durations.reserve("filter", window))
+    hundred = [f"item-{{}}-{number}" for number in range(100)]
+    for command in (("APBF.ADD", "filter", "item-{}"), ("APBF.ADDNX", "filter", "item-{}"), ("APBF.EXISTS", "filter", "item-{}"),
+                    ("APBF.AGE", "filter", "item-{}"), ("APBF.CARD", "filter"), ("APBF.INFO", "filter")):
+        durations.repeated(name, *command)
+    for command in (("APBF.MADD", "filter"), ("APBF.MADDNX", "filter"), ("APBF.INSERT", "filter", "ITEMS"), ("APBF.MEXISTS", "filter")):
+        durations.repeated(f"{name}, 100 items", *command, *hundred)
+    for field in ("inserts", "error_rate", "estimated_error_rate"):
+        durations.repeated(f"{name} {field}", "APBF.INFO", "filter", field)
+    whole(durations, name)
+    # As a rewritten append-only file does it: a mebibyte at a time.
+    durations.reserve("copy", window)
+    words = bytes(1 << 20)
+    durations.measured(f"{name}, 1 MiB", lambda _: [client.execute_command("APBF.PATCH", "copy", number << 17, words) for number in range(16)])
+    client.delete("filter", "copy")
+
+
+def whole(durations, name):
+    """Commands that read, write or free a whole filter, and pieces of it. A reply has at most 512 MB."""
+    client, pieces = durations.client, {}
 
     def read():
         cursor = 0
@@ -162,30 +202,68 @@ def whole(window, measured, client):
                 return
 
     gone = lambda _: client.delete("copy")
+    copied = lambda _: client.copy("filter", "copy", replace=True)
     load = lambda _: [client.execute_command("APBF.LOAD", "copy", "CURSOR", cursor, piece) for cursor, piece in pieces.items()]
-    measured(f"window {window:.0e}, in pieces", lambda _: read())
-    measured(f"window {window:.0e}, in pieces", load, prepare=gone)
-    measured(f"window {window:.0e}", lambda _: client.copy("filter", "copy"), prepare=gone)
+    durations.measured(f"{name}, in pieces", lambda _: read())
+    durations.measured(f"{name}, in pieces", load, prepare=gone)
+    durations.measured(name, lambda _: client.copy("filter", "copy"), prepare=gone)
+    durations.measured(name, gone, prepare=copied)
+    durations.measured(name, lambda _: client.unlink("copy"), prepare=copied)
     snapshot = client.execute_command("APBF.SNAPSHOT", "filter")
-    measured(f"window {window:.0e}", lambda _: client.execute_command("APBF.SNAPSHOT", "filter"))
-    measured(f"window {window:.0e}", lambda _: client.execute_command("APBF.LOAD", "copy", snapshot), prepare=gone)
+    durations.measured(name, lambda _: client.execute_command("APBF.SNAPSHOT", "filter"))
+    durations.measured(name, lambda _: client.execute_command("APBF.LOAD", "copy", snapshot), prepare=gone)
     dump = client.dump("filter")
-    measured(f"window {window:.0e}", lambda _: client.dump("filter"))
-    measured(f"window {window:.0e}", lambda _: client.restore("copy", 0, dump), prepare=gone)
+    durations.measured(name, lambda _: client.dump("filter"))
+    durations.measured(name, lambda _: client.restore("copy", 0, dump), prepare=gone)
 
 
-def growth(server, measured):
+def growth(durations):
     """The longest command while an elastic filter grows to its limit, from nothing."""
-    client = server.client
+    client = durations.client
     for megabytes in (8, 64):
         client.config_set("apbf.max-bytes-per-key", megabytes << 20)
-        gone = lambda _: (client.delete("elastic"), client.execute_command("APBF.RESERVE", "elastic", 0.001, 0, "SPAN", 3_600_000))
         items = [f"key:__rand_int__:{number}" for number in range(100)]
         fill = lambda _: subprocess.run(
-            ["redis-benchmark", "-p", str(server.port), "-n", str(megabytes * 4_000), "-P", "8", "-r", "1000000000", "-q",
+            ["redis-benchmark", "-p", str(durations.server.port), "-n", str(megabytes * 4_000), "-P", "8", "-r", "1000000000", "-q",
              "APBF.MADD", "elastic", *items], capture_output=True, check=True)
-        measured(f"elastic, growing to {megabytes} MiB, 100 items at once", fill, prepare=gone)
+        durations.measured(f"elastic, growing to {megabytes} MiB, 100 items", fill,
+                           prepare=lambda _: durations.reserve("elastic", 0, "SPAN", 3_600_000))
     client.config_set("apbf.max-bytes-per-key", 512 << 20)
+    client.delete("elastic")
+
+
+def idle(durations):
+    client = durations.client
+    for layout in ("BINS", "ROWS", "BLOCKS", "SLICES"):
+        # APBF.APPLY sets the time: each write comes a day after the one before, when all items have expired.
+        apply = lambda day: client.execute_command("APBF.APPLY", "timed", day * 86_400_000, "EVERY", "item")
+        durations.reserve("timed", 10_000_000, "SPAN", 3_600_000, "LAYOUT", layout)
+        name = f"window 1e7 of time as {layout.lower()}"
+        durations.measured(name, lambda _: durations.load("APBF.APPLY", "timed", "1", "EVERY", "key:__rand_int__"))
+        durations.measured(f"{name}, first write after idle time", lambda number: apply(number + 1))
+        client.delete("timed")
+
+
+def created_on_a_replica(durations):
+    """APBF.CREATE is what a replica receives for a new key."""
+    with tempfile.TemporaryDirectory() as directory:
+        replica = Server(durations.server.kind, directory).start()
+        try:
+            replica.client.config_set("latency-tracking-info-percentiles", "50 99 99.9 100")
+            replica.client.replicaof("127.0.0.1", durations.server.port)
+            eventually(lambda: replica.client.info("replication")["master_link_status"] == "up")
+
+            def create(_):
+                durations.client.execute_command("APBF.RESERVE", "filter", 0.001, 100_000_000)
+                eventually(lambda: replica.client.exists("filter"))
+
+            def gone(_):
+                durations.client.delete("filter")
+                eventually(lambda: not replica.client.exists("filter"))
+
+            durations.measured("window 1e+08, on a replica", create, prepare=gone, server=replica)
+        finally:
+            replica.stop()
 
 
 def memory(server):
@@ -230,7 +308,7 @@ def main():
         version = subprocess.run([binary, "--version"], capture_output=True, text=True).stdout.strip()
         found = {"version": re.search(r"v=(\S+)", version)[1], "malloc": re.search(r"malloc=(\S+)", version)[1]}
         for name, measure in (("race", race), ("worst_microseconds", worst), ("memory_bytes", memory)):
-            if os.environ.get("ONLY", name) != name:
+            if name not in os.environ.get("ONLY", name).split(","):
                 continue
             with tempfile.TemporaryDirectory() as directory:
                 server = Server(kind, directory).start()

@@ -32,6 +32,7 @@ pub(crate) const READ: c_int = 1 << 0;
 pub(crate) const WRITE: c_int = 1 << 1;
 pub(crate) const OPEN_KEY_NOTOUCH: c_int = 1 << 16;
 pub(crate) const KEYTYPE_EMPTY: c_int = 0;
+pub(crate) const NO_EXPIRE: c_longlong = -1;
 pub(crate) const NOTIFY_MODULE: c_int = 1 << 13;
 
 pub(crate) const OPTIONS_HANDLE_IO_ERRORS: c_int = 1 << 0;
@@ -269,6 +270,8 @@ functions! {
         fn KeyType(key: *mut Key) -> c_int;
         fn ModuleTypeGetType(key: *mut Key) -> *mut Type;
         fn ModuleTypeGetValue(key: *mut Key) -> *mut c_void;
+        fn GetAbsExpire(key: *mut Key) -> c_longlong;
+        fn SetAbsExpire(key: *mut Key, expire: c_longlong) -> c_int;
         fn ModuleTypeSetValue(key: *mut Key, value_type: *mut Type, value: *mut c_void) -> c_int;
         fn SignalModifiedKey(ctx: *mut Ctx, name: *mut String) -> c_int;
         fn NotifyKeyspaceEvent(ctx: *mut Ctx, kind: c_int, event: *const c_char, name: *mut String) -> c_int;

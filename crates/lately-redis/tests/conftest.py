@@ -18,6 +18,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = ROOT / "target" / os.environ.get("LATELY_PROFILE", "release")
 MODULE = BUILD / "liblately_redis.so"
 LATELY = BUILD / "lately"
+# What takes minutes runs with `./test --full`.
+FULL = bool(os.environ.get("LATELY_FULL"))
 # Up to nine processes: 0 for the first or only one.
 WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 # To test other versions, set LATELY_REDIS and LATELY_VALKEY to the paths of their servers.
@@ -68,7 +70,10 @@ class Server:
         }
         arguments = [str(word) for name, value in fixed.items() for word in (f"--{name}", value)]
         file = [self.file] if self.file else []
-        self.process = subprocess.Popen([BINARIES[self.kind], *file, *arguments, *self.options], stdout=subprocess.DEVNULL)
+        return self.run([*file, *arguments, *self.options], wait)
+
+    def run(self, arguments, wait):
+        self.process = subprocess.Popen([BINARIES[self.kind], *arguments], stdout=subprocess.DEVNULL)
         self.client = self.connect()
         if wait:
             self.wait_until_ready()

@@ -212,3 +212,22 @@ def test_a_replica_that_cannot_allocate_ends_instead_of_differing(kind, servers,
         assert_equal(primary, replica)
     finally:
         replica.stop("kill")
+
+
+def test_a_replica_that_cannot_create_a_filter_ends_too(kind, servers, tmp_path):
+    """Otherwise the next items would go into another filter than the primary's, or none."""
+    primary, replica = servers(), Server(kind, tmp_path / "replica").start()
+    try:
+        follow(replica, primary)
+        primary.client.execute_command("APBF.RESERVE", "small", 0.001, 1_000)
+        caught_up(primary, replica)
+        limit_address_space(replica, 50 << 20)
+        primary.client.execute_command("APBF.RESERVE", "f", 0.001, 50_000_000)
+        primary.client.execute_command("APBF.MADD", "f", "a", "b")
+        assert replica.process.wait(timeout=60) != 0
+        assert "which cannot be allocated here" in replica.log() and "this server ends" in replica.log()
+        replica.start()
+        follow(replica, primary)
+        assert_equal(primary, replica)
+    finally:
+        replica.stop("kill")

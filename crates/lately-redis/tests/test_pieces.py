@@ -1,5 +1,7 @@
 """Snapshots in pieces: the same bytes, no long command, and a filter that is not complete is no filter."""
 
+import time
+
 import pytest
 import redis
 
@@ -159,6 +161,25 @@ def test_a_filter_in_the_middle_of_its_pieces_is_saved_and_replicated(servers):
         client.execute_command("APBF.LOAD", "bad", "CURSOR", pieces[1][0], b"\xff" * 2_000_000)
     caught_up(primary, replica)
     assert not replica.client.exists("bad") and not client.exists("bad")
+    # It is told to delete the key, not to load the same piece.
+    assert "sending an error" not in replica.log()
+
+
+def test_a_key_keeps_its_expiry_when_its_last_piece_comes(servers):
+    primary, replica = servers(), servers()
+    follow(replica, primary)
+    client = primary.client
+    create(client, "f", 1e-3, 1_000_000)
+    first, *others = pieces_of(client, "f")
+    client.execute_command("APBF.LOAD", "g", "CURSOR", *first)
+    client.expire("g", 1000)
+    for piece in others:
+        client.execute_command("APBF.LOAD", "g", "CURSOR", *piece)
+    caught_up(primary, replica)
+    for server in (primary, replica):
+        assert server.client.type("g") == b"apbf-late" and 900 < server.client.ttl("g") <= 1000
+    load(client, "h", [first, *others])
+    assert client.ttl("h") == -1
 
 
 def test_event_times_that_the_server_s_clock_would_forget_are_refused(server, tmp_path):
@@ -170,6 +191,21 @@ def test_event_times_that_the_server_s_clock_would_forget_are_refused(server, tm
         with pytest.raises(redis.ResponseError, match="lives on the times of events, the latest is 1600000000999"):
             client.execute_command(*command)
     assert not client.exists("f")
+
+
+def test_times_that_the_server_s_clock_would_reach_only_later_are_refused(client):
+    """Until then nothing would leave the window."""
+    client.execute_command("APBF.RESERVE", "f", 1e-3, 100, "SPAN", 3_600_000)
+    ahead = int(time.time() * 1000) + 3_000_000
+    client.execute_command("APBF.APPLY", "f", ahead, "EVERY", "a")
+    near = client.execute_command("APBF.SNAPSHOT", "f")
+    assert client.execute_command("APBF.LOAD", "near", near) == b"OK", "clocks differ, by less than the span"
+    client.execute_command("APBF.APPLY", "f", ahead + 3_600_000, "EVERY", "a")
+    far = client.execute_command("APBF.SNAPSHOT", "f")
+    for command in (("APBF.LOAD", "g", far), ("APBF.LOAD", "g", "CURSOR", 0, far)):
+        with pytest.raises(redis.ResponseError, match=f"the latest time of the filter is {ahead + 3_600_000}.*until then nothing would be forgotten"):
+            client.execute_command(*command)
+    assert not client.exists("g")
 
 
 def test_snapshots_of_the_server_say_that_they_live_on_the_system_s_clock(client):

@@ -146,6 +146,19 @@ def test_repeats_that_change_nothing_are_not_replicated(servers):
     assert_equal(primary, replica)
 
 
+def test_only_a_primary_creates_missing_keys(servers):
+    """A replica that lacks a key does not make up another filter in its place."""
+    primary, replica = servers(), servers("--replica-read-only", "no")
+    follow(replica, primary)
+    primary.client.execute_command("APBF.RESERVE", "count", 0.001, 777)
+    caught_up(primary, replica)
+    replica.client.delete("count")
+    primary.client.execute_command("APBF.MADD", "count", "a", "b")
+    primary.client.execute_command("APBF.ADDNX", "count", "c")
+    caught_up(primary, replica)
+    assert not replica.client.exists("count")
+
+
 def test_reads_on_a_replica_use_the_current_time_and_change_nothing(servers):
     primary, replica = servers(), servers()
     primary.client.execute_command("APBF.RESERVE", "time", 1e-6, 1000, "SPAN", 300)

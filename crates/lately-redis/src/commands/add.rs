@@ -102,8 +102,11 @@ pub(super) enum IfMissing {
 }
 
 impl IfMissing {
-    fn options(self, key: &Argument) -> Result<Options, Failure> {
+    /// The options of the new key. A primary sends the creation of a key, so commands that come from a primary or a file
+    /// never create one.
+    fn options(self, call: &Call<'_>, key: &Argument) -> Result<Options, Failure> {
         match self {
+            _ if call.is_replayed() => Err(no_such_key()),
             Self::Refuse => Err(no_such_key()),
             Self::AutoCreate => templates::options_for(key.as_ref()),
             Self::Create(options) => Ok(options),
@@ -126,7 +129,7 @@ impl Addition<'_> {
     pub(super) fn run(&self, call: &Call<'_>, are_new: &mut [bool]) -> Result<(), Failure> {
         let mut key = call.open_to_write::<Value>(self.key);
         if key.value()?.is_none() {
-            reserve::create(call, &mut key, &self.if_missing.options(self.key)?)?;
+            reserve::create(call, &mut key, &self.if_missing.options(call, self.key)?)?;
         }
         let value = key.value()?.ok_or_else(no_such_key)?;
         let now_ms = value.has_clock().then(server::now_ms);

@@ -170,10 +170,10 @@ fn after_piece(call: &Call<'_>, mut key: WriteKey<'_, Incoming>) -> Result<u64, 
     Ok(next)
 }
 
-/// Deletes a key whose pieces are no snapshot. A replica finds the same when it gets the piece.
+/// Deletes a key whose pieces are no snapshot.
 fn drop_damaged(call: &Call<'_>, mut key: WriteKey<'_, Incoming>, failure: &Failure) -> Failure {
     key.delete();
-    call.replicate_verbatim();
+    call.replicate_deletion(key.name());
     key.notify_change(LOADED);
     Failure::new(format!("{}. The key is deleted: begin again with CURSOR 0", failure.message()))
 }
@@ -184,15 +184,18 @@ fn with_system_clock(mut value: Box<Value>) -> Box<Value> {
     value
 }
 
-/// Fails if the filter lived on the times of events, and the server's clock would forget all of them at once.
+/// Fails if the server's clock is more than a span behind the filter, or if the filter lived on the times of events, and
+/// the server's clock would forget all of them at once.
 fn check_clock(filter: &Filter) -> Result<(), Failure> {
-    let (Some(latest_ms), Some(span), Clock::Events) =
-        (filter.latest_ms(), filter.window().span(), filter.clock())
-    else {
-        return Ok(());
-    };
+    let (Some(latest_ms), Some(span)) = (filter.latest_ms(), filter.window().span()) else { return Ok(()) };
     let (now_ms, span_ms) = (server::now_ms(), span.as_millis() as u64);
-    if now_ms.saturating_sub(latest_ms) <= span_ms {
+    if latest_ms.saturating_sub(now_ms) > span_ms {
+        return Err(Failure::new(format!(
+            "the latest time of the filter is {latest_ms}, which this server reaches only {} ms later than now, and until then nothing would be forgotten: set the clock, or load a filter with the times of now",
+            latest_ms - now_ms
+        )));
+    }
+    if filter.clock() != Clock::Events || now_ms.saturating_sub(latest_ms) <= span_ms {
         return Ok(());
     }
     Err(Failure::new(format!(

@@ -1,6 +1,7 @@
 //! A running command: its arguments, and the server functions that it calls.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
+use std::process;
 use std::slice;
 
 use crate::raw;
@@ -62,6 +63,20 @@ impl<'a> Call<'a> {
         flags & (raw::CTX_FLAGS_REPLICATED | raw::CTX_FLAGS_LOADING) != 0
     }
 
+    /// Ends the server, as it ends if any other type of key gets no memory, unless a client has sent the command.
+    pub(super) fn end_if_replayed(&self, why: &str) {
+        if !self.is_replayed() {
+            return;
+        }
+        let message = CString::new(format!(
+            "{why}; this server ends, because it would differ from its primary or its file"
+        ));
+        let message = message.unwrap_or_default();
+        // SAFETY: the context belongs to the running command. The arguments match the format: one C string.
+        unsafe { api!(Log(self.ctx, c"warning".as_ptr(), c"%s".as_ptr(), message.as_ptr())) };
+        process::exit(1);
+    }
+
     /// Returns true if the server uses more memory than `maxmemory` allows.
     pub(crate) fn is_out_of_memory(&self) -> bool {
         // SAFETY: the context belongs to the running command.
@@ -80,6 +95,12 @@ impl<'a> Call<'a> {
         unsafe {
             api!(Replicate(self.ctx, command.as_ptr(), c"sb".as_ptr(), key.0, bytes.as_ptr(), bytes.len(),));
         }
+    }
+
+    /// Sends the deletion of a key to replicas and the append-only file.
+    pub(crate) fn replicate_deletion(&self, key: &Argument) {
+        // SAFETY: the arguments match the format: a string.
+        unsafe { api!(Replicate(self.ctx, c"DEL".as_ptr(), c"s".as_ptr(), key.0)) };
     }
 
     /// Sends a command with a key and items to replicas and the append-only file.

@@ -44,7 +44,12 @@ extern "C" fn execute<C: Command>(ctx: *mut raw::Ctx, argv: *mut *mut raw::Strin
     let argv = unsafe { slice::from_raw_parts(argv.cast::<Argument>(), usize::try_from(argc).unwrap_or(0)) };
     // The first is the name of the command.
     let arguments = argv.get(1..).unwrap_or_default();
-    let result = catch_panic(|| C::run(&Call { ctx, arguments }));
+    let call = Call { ctx, arguments };
+    let result = catch_panic(|| C::run(&call));
+    if let Some(Err(failure @ Failure::Allocation(_))) = &result {
+        // The primary, or this server earlier, has executed the command. Without it, this server would differ.
+        call.end_if_replayed(&failure.message());
+    }
     let failed = || Err(Failure::new("internal error in the module: the server's log may say why"));
     reply::send(ctx, result.unwrap_or_else(failed));
     OK

@@ -164,7 +164,7 @@ fn string(bytes: &[u8]) -> *mut raw::String {
 unsafe fn status_of(work: impl FnOnce() -> Result<(), Failure>, error: *mut *mut raw::String) -> c_int {
     let failure = match catch_panic(work) {
         Some(Ok(())) => return OK,
-        Some(Err(Failure::Refused(message))) => message,
+        Some(Err(failure)) => failure.message(),
         _ => "internal error in the module".into(),
     };
     // SAFETY: as the caller promises.

@@ -11,6 +11,8 @@ pub(crate) enum Failure {
     Arity,
     /// The key holds something else.
     WrongType,
+    /// The system refuses memory, although the server has not reached `maxmemory`.
+    Allocation(String),
     /// The server has reached `maxmemory`. Names what needs memory, and the remedy.
     OutOfMemory(&'static str),
     /// Names the argument, the limit and the remedy.
@@ -37,7 +39,7 @@ impl fmt::Display for Failure {
                 f.write_str("WRONGTYPE Operation against a key holding the wrong kind of value")
             }
             Self::OutOfMemory(message) => write!(f, "OOM {message}"),
-            Self::Refused(message) => write!(f, "ERR {message}"),
+            Self::Allocation(message) | Self::Refused(message) => write!(f, "ERR {message}"),
         }
     }
 }
@@ -50,6 +52,9 @@ impl From<ConfigError> for Failure {
 
 impl From<SnapshotError> for Failure {
     fn from(error: SnapshotError) -> Self {
-        Self::new(error.to_string())
+        match error {
+            SnapshotError::Allocation { .. } => Self::Allocation(error.to_string()),
+            error => Self::new(error.to_string()),
+        }
     }
 }

@@ -91,14 +91,18 @@ impl<'a, V: DataType> WriteKey<'a, V> {
         self.replace(value)
     }
 
-    /// Stores a value, also of another type, in place of the present one.
+    /// Stores a value, also of another type, in place of the present one. The key keeps its expiry.
     pub(crate) fn replace<W: DataType>(&mut self, value: Box<W>) -> Result<&mut W, Failure> {
         let value = Box::into_raw(value);
         // SAFETY: the key is open for writing. The server owns the value from now on, and frees the old one; if it
         // refuses the value, the module still owns it and drops it.
         unsafe {
+            let expires = api!(GetAbsExpire(self.open.0));
             let stored = api!(ModuleTypeSetValue(self.open.0, W::handle().get(), value.cast()));
             if stored == OK {
+                if expires != raw::NO_EXPIRE {
+                    api!(SetAbsExpire(self.open.0, expires));
+                }
                 return Ok(&mut *value);
             }
             drop(Box::from_raw(value));
