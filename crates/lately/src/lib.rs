@@ -182,12 +182,18 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `std` (default) | `Filter::save`, `Filter::load` and `SharedFilter`; without it the crate needs only `core` and `alloc` |
+//! | `std` (default) | `Filter::save`, `Filter::load` and `SharedFilter`; without it the crate needs only `core` and `alloc`. It needs a target with 64-bit atomics |
 //! | `serde` | `Serialize` and `Deserialize` for promises, plans, statistics, and filters (as snapshot bytes) |
 //! | `futures` | `unseen` for streams |
 
 #![no_std]
 #![deny(unsafe_code)]
+
+#[cfg(all(feature = "std", not(target_has_atomic = "64")))]
+compile_error!(
+    "lately's feature `std` needs 64-bit atomics, which this target does not have: set default-features = false, which \
+     leaves out `SharedFilter`, `save` and `load`"
+);
 
 extern crate alloc;
 #[cfg(feature = "std")]

@@ -4,8 +4,9 @@ mod common;
 
 use std::time::Duration;
 
+use common::generations::Generations;
 use common::{ExactWindow, item, shapes, with_shape};
-use lately::{Filter, Instructions, Layout, Overload, Shape};
+use lately::{Filter, Instructions, Layout, Overload, Shape, Window};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -50,6 +51,7 @@ fn shape() -> impl Strategy<Value = Shape> {
 struct Pair {
     filter: Filter,
     exact: ExactWindow,
+    generations: Generations,
     now_ms: u64,
     is_portable: bool,
 }
@@ -59,17 +61,32 @@ impl Pair {
         if is_portable {
             filter.set_instructions(Instructions::Portable);
         }
-        Self { filter, exact: ExactWindow::default(), now_ms: 0, is_portable }
+        let generations = Generations::new(filter.window(), &filter.plan().shape);
+        Self { filter, exact: ExactWindow::default(), generations, now_ms: 0, is_portable }
     }
 
-    /// Returns the items that the filter must report now.
+    fn note_insert(&mut self, number: u64) {
+        self.exact.insert(number, self.now_ms);
+        self.generations.insert(number);
+    }
+
+    fn advance_to(&mut self, now_ms: u64) {
+        self.filter.advance_to(now_ms);
+        self.generations.advance_to(now_ms);
+    }
+
+    /// Returns the items that the filter must report now: those of the window that was asked for, and all others of
+    /// the generations that are kept whole. What the filter says about itself plays no part.
     fn guaranteed(&self) -> Vec<u64> {
-        match self.filter.guaranteed_span() {
-            // Only items *less* than the span ago: an early shift may split the millisecond at its very end.
-            Some(span) => {
-                self.exact.since((self.now_ms + 1).saturating_sub(span.as_millis() as u64)).collect()
+        let kept = self.generations.kept();
+        match self.filter.window() {
+            Window::Count { inserts } => kept.chain(self.exact.of_last(inserts)).collect(),
+            // An item that is exactly a span old is not in the window.
+            Window::Time { span, overload: Overload::KeepWindow, .. } => {
+                let first_ms = (self.now_ms + 1).saturating_sub(span.as_millis() as u64);
+                kept.chain(self.exact.since(first_ms)).collect()
             }
-            None => self.exact.of_last(self.filter.guaranteed_window()).collect(),
+            _ => kept.collect(),
         }
     }
 
@@ -82,7 +99,7 @@ impl Pair {
         };
         prop_assert!(reported || !known, "{number} is in the window but not reported");
         if every_sighting || !reported {
-            self.exact.insert(number, self.now_ms);
+            self.note_insert(number);
         }
         Ok(())
     }
@@ -91,7 +108,7 @@ impl Pair {
         match step {
             Step::Insert(number) => {
                 self.filter.insert(item(*number));
-                self.exact.insert(*number, self.now_ms);
+                self.note_insert(*number);
             }
             Step::CheckAndInsert(number) => self.check_one(*number, true)?,
             Step::CheckOrInsert(number) => self.check_one(*number, false)?,
@@ -101,7 +118,7 @@ impl Pair {
                 batched.insert_batch(&items);
                 for &number in numbers {
                     self.filter.insert(item(number));
-                    self.exact.insert(number, self.now_ms);
+                    self.note_insert(number);
                 }
                 prop_assert!(batched == self.filter, "a batch leaves the same bits as single calls");
                 let mut seen = vec![false; items.len()];
@@ -131,9 +148,9 @@ impl Pair {
             }
             Step::Advance(millis) => {
                 self.now_ms += millis;
-                self.filter.advance_to(self.now_ms);
+                self.advance_to(self.now_ms);
             }
-            Step::GoBack(millis) => self.filter.advance_to(self.now_ms.saturating_sub(*millis)),
+            Step::GoBack(millis) => self.advance_to(self.now_ms.saturating_sub(*millis)),
             Step::Restore => {
                 let restored = Filter::from_bytes(&self.filter.to_bytes());
                 let restored = restored.map_err(|error| TestCaseError::fail(error.to_string()))?;
@@ -145,7 +162,8 @@ impl Pair {
             }
             Step::Clear => {
                 self.filter.clear();
-                self.filter.advance_to(self.now_ms);
+                self.generations.clear();
+                self.advance_to(self.now_ms);
                 self.exact = ExactWindow::default();
             }
         }
@@ -184,6 +202,10 @@ impl Pair {
     }
 
     fn check(&self) -> Result<(), TestCaseError> {
+        prop_assert_eq!(self.filter.guaranteed_window(), self.generations.guaranteed_window());
+        if let Window::Time { span, overload: Overload::KeepWindow, .. } = self.filter.window() {
+            prop_assert_eq!(self.filter.guaranteed_span(), Some(span));
+        }
         for number in self.guaranteed() {
             prop_assert!(self.filter.contains(item(number)), "{number} is lost");
             let age = self.filter.age_of(item(number));
@@ -201,7 +223,7 @@ impl Pair {
 
 fn run(filter: Filter, is_portable: bool, steps: &[Step]) -> Result<(), TestCaseError> {
     let mut pair = Pair::new(filter, is_portable);
-    pair.filter.advance_to(0);
+    pair.advance_to(0);
     for step in steps {
         pair.apply(step)?;
         pair.check()?;

@@ -54,6 +54,24 @@ fn with_one_thread_answers_and_bits_equal_those_of_a_filter() {
     }
 }
 
+/// A blueprint may have any generation, and rows and lines that say they were last written in generation 0.
+#[test]
+fn sharing_the_filter_of_a_blueprint_changes_no_bit() {
+    for shape in shapes() {
+        for shifts in [1, 2, 40, 300, 40_000] {
+            let mut blueprint = with_shape(&shape).window(700).build().unwrap().blueprint();
+            blueprint[112..120].copy_from_slice(&u64::to_le_bytes(shifts));
+            let content = blueprint.len() - 8;
+            let checksum = xxhash_rust::xxh3::xxh3_64(&blueprint[..content]);
+            blueprint[content..].copy_from_slice(&checksum.to_le_bytes());
+            let empty = Filter::from_blueprint(&blueprint).unwrap();
+            assert_eq!(empty.counters().generation, shifts);
+            let shared = SharedFilter::try_from(empty.clone()).unwrap();
+            assert!(shared.to_filter() == empty, "{shape} after {shifts} shifts");
+        }
+    }
+}
+
 fn one_thread_gets_a_filter(builder: &Builder) {
     for shared in on_all_instructions(builder) {
         let mut own = builder.build().unwrap();

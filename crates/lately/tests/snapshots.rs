@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use common::counting_allocator::{CountingAllocator, watch};
 use common::{Random, item, shapes, with_shape};
-use lately::{FORMAT_VERSION, Filter, HashFunction, Layout, Overload, SharedFilter, SnapshotError};
+use lately::{FORMAT_VERSION, Filter, HashFunction, Layout, Overload, SharedFilter, SnapshotError, Window};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -570,5 +570,99 @@ fn bins_with_any_bit_flipped_are_refused_or_work() {
             assert!(Filter::from_bytes(&filter.to_bytes()).unwrap() == filter, "bit {bit}");
         }
         assert!(refused > 100 && accepted > 1_000, "{refused} refused, {accepted} accepted");
+    }
+}
+
+/// A new filter whose counters all have the largest values that a snapshot may have.
+fn with_largest_counters(filter: &Filter) -> Filter {
+    const MOST: u64 = 1 << 62;
+    let mut bytes = filter.to_bytes();
+    let mut set = |at: usize, value: u64| bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+    let is_timed = filter.window().span().is_some();
+    set(104, MOST); // inserts
+    set(112, 1 << 52); // generation
+    if is_timed {
+        set(120, u64::MAX - 5_000); // latest_ms
+        set(128, MOST); // backward_steps
+        set(136, MOST); // overloaded_generations
+    }
+    let starts = 152;
+    let segments = filter.plan().shape.segments() as usize;
+    (0..segments).for_each(|segment| set(starts + segment * 16, MOST));
+    if matches!(filter.window(), Window::Elastic { .. }) {
+        let elastic = starts + segments * 16;
+        // look_at, growths, shrinks, spilled, spilled_before
+        [1, 3, 4, 6, 7].into_iter().for_each(|word| set(elastic + word * 8, MOST));
+    }
+    if is_timed {
+        bytes[84] = 1; // the clock is set
+    }
+    Filter::from_bytes(&with_right_checksum(bytes)).unwrap()
+}
+
+/// Only forged snapshots have such counters. What is loaded can be saved, and loaded again, whatever happens between.
+#[test]
+fn a_filter_whose_counters_are_as_large_as_can_be_can_still_be_saved() {
+    let span = Duration::from_millis(500);
+    let elastic = Filter::builder().time_window(span).false_positive_rate(1e-3).max_memory(40_000);
+    let elastic = Overload::ALL.iter().map(|&overload| elastic.clone().overload(overload).build().unwrap());
+    for mut fresh in filters().into_iter().chain(elastic) {
+        fresh.clear();
+        let mut filter = with_largest_counters(&fresh);
+        let mut operations: Vec<(&str, Box<dyn FnMut(&mut Filter)>)> = vec![
+            ("nothing", Box::new(|_| ())),
+            ("insert", Box::new(|filter| filter.insert("kept"))),
+            ("check_and_insert", Box::new(|filter| _ = filter.check_and_insert("kept"))),
+            ("check_or_insert", Box::new(|filter| _ = filter.check_or_insert(item(1)))),
+            ("a backward step", Box::new(|filter| filter.advance_to(3))),
+            ("overload", Box::new(|filter| (0..2_000).for_each(|number| filter.insert(item(number))))),
+            ("a batch", Box::new(|filter| filter.insert_batch(&(0..400).map(item).collect::<Vec<_>>()))),
+            ("a later time", Box::new(|filter| filter.advance_to(u64::MAX - 4_000))),
+            ("the latest time", Box::new(|filter| filter.advance_to(u64::MAX))),
+        ];
+        for (what, operation) in &mut operations {
+            operation(&mut filter);
+            let shape = filter.plan().shape;
+            let context = || format!("{shape:?} after {what}");
+            filter.insert("last");
+            let restored = Filter::from_bytes(&filter.to_bytes());
+            let mut restored = restored.unwrap_or_else(|error| panic!("{}: {error}", context()));
+            assert!(filter.contains("last") && restored.contains("last"), "{}", context());
+            assert_eq!(restored.words(), filter.words(), "{}", context());
+            Filter::from_blueprint(&filter.blueprint()).unwrap();
+            _ = (restored.statistics(), restored.age_of("last"), restored.next_shift_ms());
+            assert!(restored.guaranteed_window() > 0 || restored.window().span().is_some());
+            restored.insert("more");
+            assert!(restored.contains("last") && restored.contains("more"), "{}", context());
+            if let Ok(shared) = SharedFilter::try_from(restored) {
+                shared.advance_to(4);
+                (0..300).for_each(|number| shared.insert(item(number)));
+                let copy = SharedFilter::from_bytes(&shared.to_bytes()).unwrap();
+                assert!(copy.contains(item(299)), "{}", context());
+            }
+        }
+        filter.clear();
+        assert_eq!(Filter::from_bytes(&filter.to_bytes()).unwrap().words(), fresh.words());
+    }
+}
+
+#[test]
+fn counters_beyond_the_largest_are_refused() {
+    let filter = &filters()[1];
+    for (at, most, field) in [
+        (104, 1_u64 << 62, "inserts"),
+        (112, 1 << 52, "generation"),
+        (128, 1 << 62, "backward_steps"),
+        (136, 1 << 62, "overloaded_generations"),
+    ] {
+        for beyond in [most + 1, u64::MAX] {
+            let mut forged = filter.to_bytes();
+            forged[at..at + 8].copy_from_slice(&beyond.to_le_bytes());
+            let error = Filter::from_bytes(&with_right_checksum(forged)).unwrap_err();
+            assert!(
+                matches!(error, SnapshotError::Field { field: refused, value } if refused == field && value == beyond),
+                "{error}"
+            );
+        }
     }
 }

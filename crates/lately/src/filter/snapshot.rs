@@ -30,7 +30,8 @@ pub(super) const HEADER_BYTES: usize = 152;
 pub(super) const CHECKSUM_BYTES: usize = 8;
 /// Words are written and read in pieces of this many.
 const PIECE_WORDS: usize = 8192;
-/// The largest valid counter. The limit keeps arithmetic on counters from overflowing.
+/// The largest valid counter. The limit keeps arithmetic on counters from overflowing. Only forged snapshots come near
+/// it; a filter that counts on beyond it is written with this value, so that it can be read again.
 const MAX_COUNT: u64 = 1 << 62;
 /// The most shifts. A ring is published to threads in one word, which also has its position.
 const MAX_GENERATION: u64 = 1 << 52;
@@ -315,15 +316,15 @@ fn head(
     out.u32(hash);
     out.u32(u32::from(ageing.latest_ms.is_some()));
     out.0.extend_from_slice(&key.to_le_bytes());
-    out.u64(ageing.inserts);
-    out.u64(ring.generation());
+    out.count(ageing.inserts);
+    out.u64(valid_generation(ring));
     out.u64(ageing.now_or_zero());
-    out.u64(ageing.backward_steps);
-    out.u64(ageing.overloaded_generations);
+    out.count(ageing.backward_steps);
+    out.count(ageing.overloaded_generations);
     out.u64(label);
     debug_assert_eq!(out.0.len(), HEADER_BYTES);
     for start in &ageing.starts {
-        out.u64(start.inserts);
+        out.count(start.inserts);
         out.u64(start.millis);
     }
     out
@@ -348,11 +349,15 @@ impl Elastic {
 
     fn write(&self, lines_at: impl Iterator<Item = u64>, out: &mut Writer) {
         out.u64(self.lines);
-        out.u64(self.look_at);
+        if self.look_at == u64::MAX {
+            out.u64(u64::MAX)
+        } else {
+            out.count(self.look_at)
+        }
         out.u64(self.oldest_in_window);
         let History { growths, shrinks, peak_lines, spilled, spilled_before } = self.history;
         for count in [growths, shrinks, peak_lines, spilled, spilled_before] {
-            out.u64(count);
+            out.count(count);
         }
         lines_at.for_each(|lines| out.u64(lines));
     }
@@ -667,6 +672,14 @@ impl Header {
     }
 }
 
+/// The generation, or beyond the limit an equivalent one: all stamps are the same in it. They are generations modulo
+/// 2^15 or 2^8 in rows and lines, modulo 255 in spares, and turns modulo 2.
+fn valid_generation(ring: &Ring) -> u64 {
+    let round = u64::from(ring.segments()) * 255 << 15;
+    let excess = ring.generation().saturating_sub(MAX_GENERATION);
+    ring.generation() - excess.next_multiple_of(round)
+}
+
 fn head_bytes(shape: &Shape) -> usize {
     HEADER_BYTES + shape.segments() as usize * size_of::<GenerationStart>() + Elastic::bytes(shape)
 }
@@ -693,6 +706,10 @@ impl Writer {
 
     fn u64(&mut self, value: u64) {
         self.0.extend_from_slice(&value.to_le_bytes());
+    }
+
+    fn count(&mut self, count: u64) {
+        self.u64(count.min(MAX_COUNT));
     }
 }
 

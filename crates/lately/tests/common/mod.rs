@@ -2,6 +2,8 @@
 #![allow(dead_code, unreachable_pub)]
 
 pub mod counting_allocator;
+pub mod fuzzing;
+pub mod generations;
 
 use std::collections::HashMap;
 

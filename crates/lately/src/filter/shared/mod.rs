@@ -269,7 +269,8 @@ impl SharedFilter {
         let mut copy = Filter::with_dimensions(self.dimensions, self.hash_function)?;
         copy.label = self.label;
         copy.kernel = self.kernel;
-        let mut before = self.progress.view(&self.ring).ring.generation();
+        // Waits for a shift in progress: if no other begins, the copied words need no housekeeping.
+        let mut before = self.progress.ages().ring.generation();
         self.copy_words(&mut copy);
         let ages = self.progress.ages();
         if ages.ring.generation() - before >= u64::from(ages.ring.segments()) {

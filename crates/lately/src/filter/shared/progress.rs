@@ -104,6 +104,10 @@ impl Progress {
                 // `Fit` is for elastic windows, which are never shared.
                 Full::Continue | Full::Fit => self.full_at.store(ages.ageing.full_at(), Ordering::Release),
             }
+            debug_assert!(
+                ages.ageing.full_at() > ages.ageing.inserts,
+                "a generation without room: shifts without end"
+            );
         }
         true
     }

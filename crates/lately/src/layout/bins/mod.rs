@@ -126,8 +126,8 @@ impl<const LANE: u32, const RESTS: bool> Bins<LANE, RESTS> {
     /// ring. Lines may have been copied before the housekeeping of these shifts reached them.
     #[cfg(feature = "std")]
     pub(crate) fn catch_up(&mut self, shifts: u32, ring: &Ring) {
+        self.ring_was_set(ring);
         let mut update = self.update();
-        update.recycle_newest(ring);
         if shifts > 0 {
             update.lines.iter_mut().for_each(|line| update.table.refresh(line));
         }

@@ -93,11 +93,10 @@ impl<const WORDS: usize> Rows<WORDS> {
 
     /// Brings a copy up to date that was made while other threads wrote and made `shifts` shifts, the last
     /// one to this ring. Stamps tell which segments are empty. But rows may have been copied before the
-    /// housekeeping of those shifts reached them. Even without a shift, the housekeeping of the previous one
-    /// may still have been running.
+    /// housekeeping of those shifts reached them.
     #[cfg(feature = "std")]
     pub(crate) fn catch_up(&mut self, shifts: u32, ring: &Ring) {
-        self.update().recycle_newest(ring);
+        self.ring_was_set(ring);
         if shifts > 0 {
             let RowsUpdate { rows, current, .. } = self.update();
             rows.iter_mut().for_each(|row| refresh(row, current.get()));

@@ -232,7 +232,7 @@ fn an_idle_row_is_never_mistaken_for_a_fresh_one_after_more_shifts_than_stamps_c
 #[test]
 fn a_copy_makes_up_for_housekeeping_that_had_not_reached_its_rows() {
     let (mut ring, shape) = shapes().remove(0);
-    for shifts in [0, 3] {
+    for more in [0, 3] {
         // In each round of housekeeping a row is visited once, after exactly 2^14 shifts.
         let mut rows: Rows<8> = rows(shape, SHIFTS_PER_ROUND as usize, &ring);
         let item = remix(7, 7);
@@ -247,9 +247,9 @@ fn a_copy_makes_up_for_housekeeping_that_had_not_reached_its_rows() {
             }
             rows.update().recycle_newest(&ring);
         }
-        (0..shifts).for_each(|_| ring.advance_generation());
-        rows.catch_up(shifts, &ring);
-        assert!(rows.rows()[place][..7].iter().all(|&word| word == 0), "{shifts} shifts meanwhile");
+        (0..more).for_each(|_| ring.advance_generation());
+        rows.catch_up(1 + more, &ring);
+        assert!(rows.rows()[place][..7].iter().all(|&word| word == 0), "{more} more shifts meanwhile");
         assert_eq!(Stamp::of_word(rows.rows()[place][7]), Stamp::of_generation(ring.generation()));
     }
 }
