@@ -12,7 +12,7 @@ async function show() {
   const name = view === "" ? "plan" : view;
   leave();
   leave = () => {};
-  const title = views[name];
+  const title = Object.hasOwn(views, name) ? views[name] : undefined;
   for (const link of document.querySelectorAll("nav a")) {
     if (link.getAttribute("href") === `#${name}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
@@ -21,7 +21,9 @@ async function show() {
   main.replaceChildren(make("h1", {}, title ?? "There is no such view"));
   try {
     if (title === undefined) throw new Error(`'${name}' is not a view: choose one of ${Object.keys(views).join(", ")} above`);
-    const { open } = await import(`./${name}.js`);
+    const { open } = await import(`./${name}.js`).catch((error) => {
+      throw error instanceof TypeError ? new Error("The page cannot load its own files: start lately explore again, or check the web server, and reload the page") : error;
+    });
     leave = open(main, settings) ?? leave;
   } catch (error) {
     main.append(problem(typeof WebAssembly === "undefined" ? new Error("WebAssembly is missing in this browser, and this page needs it: switch it on, use another browser, or use the command lately plan") : error));

@@ -46,7 +46,7 @@ function inWords(best) {
   return `The last ${human(best.window)} ids in ${humanBytes(best.memoryBytes)}; ${rate}.`;
 }
 
-const HEADINGS = ["layout", "shape", "bits/item", "memory", "rate", "slack", "per insert", "per miss"];
+const HEADINGS = ["layout", "shape", "bits per item", "memory", "rate", "slack", "per insert", "per miss"];
 
 function table(plans) {
   const shape = ({ layout, requiredMatches: k, windowGenerations: l, parts, blockBits, rowBytes, fingerprintBits }) => {

@@ -17,24 +17,23 @@ export function curve(along, of, options) {
   return numbers.flatMap((number, index) => (index % 2 === 0 ? [[number, numbers[index + 1]]] : []));
 }
 
+/** A small filter. `layout` says how its replies are read: `watch_slices.js` or `watch_bins.js`. */
 export class Scene {
   #number;
-  constructor([k, l], items, within) {
-    this.#number = attempt(wasm.scene_new(writeNumbers([k, l, items, within ?? NaN])));
+  #layout;
+  constructor(layout, within) {
+    this.#layout = layout;
+    this.#number = attempt(wasm.scene_new(writeNumbers([layout.k ?? NaN, layout.l, layout.items, within ?? NaN])));
   }
   insert(item) {
     attempt(wasm.scene_insert(this.#number, writeItem(item)));
-    const [shifted, ...cells] = replyNumbers();
-    return { shifted: shifted === 1, cells };
+    const [shifted, ...place] = replyNumbers();
+    return { shifted: shifted === 1, place: this.#layout.readPlace(place) };
   }
   query(item) {
     attempt(wasm.scene_query(this.#number, writeItem(item)));
-    const [seen, run, ...cells] = replyNumbers();
-    return {
-      seen: seen === 1,
-      run: Number.isNaN(run) ? null : run,
-      cells: cells.flatMap((cell, index) => (index % 2 === 0 ? [{ cell, set: cells[index + 1] === 1 }] : [])),
-    };
+    const [seen, ...why] = replyNumbers();
+    return { seen: seen === 1, ...this.#layout.readAnswer(why) };
   }
   advance(now) {
     attempt(wasm.scene_advance(this.#number, now));
@@ -42,15 +41,9 @@ export class Scene {
   look() {
     attempt(wasm.scene_look(this.#number));
     const numbers = replyNumbers();
-    const names = ["requiredMatches", "windowGenerations", "cells", "itemsPerGeneration", "generation", "inserts", "guaranteedWindow", "nextShiftMs", "overloadedGenerations", "predictedRate", "estimatedRate"];
+    const names = ["requiredMatches", "windowGenerations", "cells", "generation", "inserts", "guaranteedWindow", "overloadedGenerations", "predictedRate", "estimatedRate"];
     const view = Object.fromEntries(names.map((name, index) => [name, numbers[index]]));
-    view.segments = [];
-    for (let at = names.length; at < numbers.length; ) {
-      const [fill, count] = numbers.slice(at, at + 2);
-      view.segments.push({ fill, set: numbers.slice(at + 2, at + 2 + count) });
-      at += 2 + count;
-    }
-    return view;
+    return { ...view, ...this.#layout.readMemory(numbers.slice(names.length), view) };
   }
   /** Asks for new items, and returns how many were mistaken. */
   measure(strangers) {

@@ -7,7 +7,7 @@ import { countOf, digits, humanBytes, numberOf, plain } from "./words.js";
 
 const DEFAULTS = { window: "100k", rate: "1e-4", by: "line", field: "1", separator: "tab", member: "id", refresh: "every" };
 const BY = { line: "the whole line", field: "a field", member: "a member of its JSON" };
-const REFRESH = { every: "every sighting refreshes a line", first: "only the first sighting counts" };
+const REFRESH = { every: "at every sighting", first: "only at the first" };
 const SAMPLE = "order-17\norder-18\norder-17\norder-19\norder-18\n";
 /** More lines are counted, but not shown. */
 const MOST_SHOWN = 1000;
@@ -95,7 +95,7 @@ export function open(main, given) {
       ...(settings.by === "member" ? [input("Member", "member", "a text or an integer")] : []),
       input("Remember the last", "window", "lines: 5000, 100k or 1M"),
       input("False positive rate", "rate", "1e-4: one new line in 10 000 is dropped"),
-      field("Refresh", choices(REFRESH, settings.refresh, changed("refresh"))),
+      field("Refresh a line", choices(REFRESH, settings.refresh, changed("refresh"))),
     );
   }
   build();

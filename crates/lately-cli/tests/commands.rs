@@ -157,7 +157,7 @@ fn completions_and_manual_pages_are_generated() {
 
 #[test]
 fn every_commands_help_has_examples() {
-    for command in ["dedup", "plan", "metrics", "inspect", "contains", "completions", "man"] {
+    for command in ["dedup", "plan", "explore", "metrics", "inspect", "contains", "completions", "man"] {
         let help = text(&answer(&format!("{command} --help"), b""));
         assert!(
             help.contains("Examples:\n") && help.contains(&format!("lately {command}")),

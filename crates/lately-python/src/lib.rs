@@ -14,6 +14,7 @@ mod answers;
 mod arrow;
 mod errors;
 mod filter;
+mod interpreter;
 mod items;
 mod promise;
 mod report;
@@ -22,7 +23,8 @@ mod time;
 
 use pyo3::prelude::*;
 
-#[pymodule]
+// Nothing here was tested without Python's lock, so a free-threaded Python switches it on.
+#[pymodule(gil_used = true)]
 mod _native {
     use pyo3::prelude::*;
 
@@ -32,7 +34,7 @@ mod _native {
     #[expect(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");
     #[pymodule_export]
-    use crate::filter::{BaseFilter, Filter, SharedFilter, restore};
+    use crate::filter::{BaseFilter, Filter, SharedFilter};
     #[pymodule_export]
     use crate::items::item_bytes;
     #[pymodule_export]
@@ -42,6 +44,7 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::interpreter::check_is_main(module.py())?;
         module.add("AllocationError", crate::errors::allocation_error(module.py())?)
     }
 }

@@ -300,7 +300,7 @@ class Masked(numpy.ma.MaskedArray):  # type: ignore[type-arg]
         (pyarrow.chunked_array([BOOL8]), TypeError, "not booleans"),
         (pyarrow.array([1], pyarrow.timestamp("ms")), TypeError, "not dates or times"),
         (pyarrow.array([1], pyarrow.date32()), TypeError, "not dates or times"),
-        (pyarrow.array([[1]]), TypeError, "Arrow type"),
+        (pyarrow.array([[1]]), TypeError, "not lists"),
         (pyarrow.array([1.5]).dictionary_encode(), TypeError, "floats"),
         (pyarrow.DictionaryArray.from_arrays([0], pyarrow.array([{"a": 1, "b": 2}])), TypeError, "categories that are structures"),
         (pandas.Series(pandas.period_range("2020", periods=3)), TypeError, "extension type `pandas.period`.*cast the column to strings"),

@@ -248,15 +248,42 @@ def test_workers_get_a_filter_by_pickle(single: redis.Redis) -> None:
         pickle.dumps(ShardedFilter(single, "pickled", 3, **PROMISE))
 
 
+def for_asyncio(client: Any) -> Any:
+    """Returns a client of asyncio for the servers of another client."""
+    once = redis.asyncio.retry.Retry(NoBackoff(), 0)
+    if isinstance(client, redis.RedisCluster):
+        return redis.asyncio.RedisCluster(host="127.0.0.1", port=client.get_primaries()[0].port, retry=once)
+    return redis.asyncio.Redis(port=client.get_connection_kwargs()["port"], retry=once)
+
+
+def test_a_cancelled_call_does_not_disturb_the_next_ones(client: Any) -> None:
+    """Its replies may still be on their way. The next call must not take them for its own."""
+
+    async def main() -> None:
+        async with for_asyncio(client) as ours:
+            seen = await AsyncShardedFilter.create(ours, "cancelled", 6, window=500_000, false_positive_rate=1e-9)
+            known = [f"known {i}" for i in range(300)]
+            await seen.add_many(known)
+            cancelled = 0
+            for turn in range(40):
+                call = asyncio.create_task(seen.check_and_add_many(range(turn * 3000, turn * 3000 + 3000)))
+                await asyncio.sleep(turn * 0.0005)
+                call.cancel()
+                try:
+                    await call
+                except asyncio.CancelledError:
+                    cancelled += 1
+                assert all(await seen.contains_many(known))
+                assert not any(await seen.contains_many([f"new {i}" for i in range(300)]))
+            assert cancelled > 0
+            await seen.delete()
+
+    asyncio.run(main())
+
+
 def test_asyncio(client: Any) -> None:
     async def main() -> None:
-        once = redis.asyncio.retry.Retry(NoBackoff(), 0)
-        if isinstance(client, redis.RedisCluster):
-            port = client.get_primaries()[0].port
-            ours: Any = redis.asyncio.RedisCluster(host="127.0.0.1", port=port, retry=once)
-        else:
-            ours = redis.asyncio.Redis(port=client.get_connection_kwargs()["port"], retry=once)
-        async with ours:
+        async with for_asyncio(client) as ours:
             seen = await AsyncShardedFilter.create(ours, "async", 6, **PROMISE)
             assert await seen.check_and_add("order-17") is False and await seen.check_and_add("order-17") is True
             await seen.add("order-18")

@@ -62,6 +62,30 @@ def test_endless_iterators_can_be_stopped(kind: type[Filter]) -> None:
     assert time.monotonic() - sent < 3 and seen.statistics().inserts == 0
 
 
+@BOTH
+def test_other_threads_run_while_an_iterator_is_read(kind: type[Filter]) -> None:
+    """Even if it is written in C and never lets go of Python's lock."""
+    seen = kind(window=1000, false_positive_rate=1e-6)
+    begun = threading.Event()
+
+    def beginning() -> Iterator[str]:
+        begun.set()
+        yield "x"
+
+    def interrupt() -> None:
+        begun.wait()
+        time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        # The end bounds a failure.
+        seen.add_many(itertools.chain(beginning(), itertools.repeat("x", 100_000_000)))
+    thread.join()
+    assert seen.statistics().inserts == 0
+
+
 def test_a_signal_handler_may_use_the_filter() -> None:
     """The filter is not locked while handlers run."""
     seen = Filter(window=40_000_000, false_positive_rate=1e-2)

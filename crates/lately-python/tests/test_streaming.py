@@ -130,3 +130,19 @@ def test_spark_streaming(tmp_path: Path) -> None:
             assert sorted(found["id"]) == sorted(rows["id"][:end].unique()), end
     finally:
         spark.stop()
+
+
+def test_dask_keeps_filters_across_partitions_and_runs(tmp_path: Path) -> None:
+    ids = [f"order-{number % 700}" for number in range(1000)]
+    parts = {"first": ids[:400], "second": ids[300:800], "third": ids[600:] + ["order-new"]}
+    for name, part in parts.items():
+        pandas.DataFrame({"id": part, "n": range(len(part))}).to_parquet(tmp_path / f"{name}.parquet")
+
+    def run(output: str, *inputs: str) -> list[str]:
+        files = [tmp_path / f"{name}.parquet" for name in inputs]
+        command = [sys.executable, str(EXAMPLES / "dedup_dask.py"), tmp_path / "state", tmp_path / output, *files]
+        subprocess.run(command, check=True, timeout=300)
+        return pandas.read_parquet(tmp_path / output)["id"].tolist()
+
+    assert sorted(run("one", "first", "second")) == sorted(set(ids[:800]))
+    assert run("two", "third", "first") == ["order-new"]

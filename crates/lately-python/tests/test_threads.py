@@ -1,5 +1,6 @@
 """Threads: a Filter runs one call at a time, a SharedFilter runs them in parallel, and bulk calls release the GIL."""
 
+import subprocess
 import sys
 import threading
 import time
@@ -154,3 +155,31 @@ def test_a_call_that_waited_does_not_set_the_clock_back(kind: type[Filter]) -> N
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, range(4)))
     assert seen.statistics().backward_steps == 0
+
+
+SUBINTERPRETER = """
+import sys
+if "first" in sys.argv:
+    import lately
+try:
+    import _interpreters as interpreters
+    new = lambda isolated: interpreters.create("isolated" if isolated else "legacy")
+except ImportError:
+    import _xxsubinterpreters as interpreters
+    new = lambda isolated: interpreters.create(isolated=isolated)
+for isolated in (False, True):
+    number = new(isolated)
+    try:
+        print(interpreters.run_string(number, "import lately"))
+    except interpreters.RunFailedError as error:
+        print(error)
+    interpreters.destroy(number)
+"""
+
+
+@pytest.mark.parametrize("order", ["first", "only"])
+def test_a_sub_interpreter_is_refused(order: str) -> None:
+    run = subprocess.run([sys.executable, "-c", SUBINTERPRETER, order], capture_output=True, text=True, check=True)
+    told = run.stdout.splitlines()
+    assert len(told) == 2 and all("ImportError" in line or "sub-interpreter" in line for line in told), run.stdout
+    assert "lately cannot be loaded in a sub-interpreter" in told[0]

@@ -5,7 +5,7 @@ import copy
 import pickle
 import time
 import zoneinfo
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 
 import numpy
@@ -323,6 +323,58 @@ def test_datetimes_are_exact(naive: datetime, zone: zoneinfo.ZoneInfo) -> None:
     assert seen.statistics().latest_ms == expected
 
 
+@given(st.data())
+def test_datetimes_are_exact_around_changes_of_the_clocks(data: st.DataObject) -> None:
+    """Also in the hours that a zone has twice or not at all, and if the zone changes from call to call."""
+    changes = [
+        ("Europe/Berlin", datetime(2026, 3, 29, 2)),
+        ("Europe/Berlin", datetime(2026, 10, 25, 2)),
+        ("America/St_Johns", datetime(2006, 10, 29, 0, 1)),
+        ("Africa/Monrovia", datetime(1972, 1, 7)),
+        ("Pacific/Apia", datetime(2011, 12, 30)),
+        ("Australia/Lord_Howe", datetime(2026, 4, 5, 1, 30)),
+    ]
+    near = st.timedeltas(timedelta(hours=-2), timedelta(hours=2))
+    for _ in range(3):
+        name, change = data.draw(st.sampled_from(changes))
+        zone = data.draw(st.sampled_from([zoneinfo.ZoneInfo(name), timezone(data.draw(near)), timezone.utc]))
+        now = (change + data.draw(near)).replace(tzinfo=zone, fold=data.draw(st.integers(0, 1)))
+        seen = recent()
+        seen.advance_to(now)
+        assert seen.statistics().latest_ms == (now - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(milliseconds=1)
+
+
+def test_datetimes_next_to_1970() -> None:
+    for offset in (timedelta(hours=-11, minutes=-30), timedelta(0), timedelta(hours=14)):
+        first = datetime(1970, 1, 1, tzinfo=timezone.utc).astimezone(timezone(offset))
+        seen = recent()
+        seen.add("x", now=first)
+        assert seen.statistics().latest_ms == 0
+        with pytest.raises(ValueError, match="is before 1970"):
+            seen.add("x", now=first - timedelta(microseconds=1))
+
+
+def test_a_zone_of_the_callers_own() -> None:
+    class Odd(tzinfo):
+        """Changes its mind, and has no offset for some times."""
+
+        offset: timedelta | None = timedelta(minutes=7)
+
+        def utcoffset(self, when: datetime | None) -> timedelta | None:
+            return self.offset
+
+    zone = Odd()
+    seen = recent()
+    seen.add("x", now=datetime(2026, 1, 1, 12, tzinfo=zone))
+    assert seen.statistics().latest_ms == NOON_MS - 7 * MINUTE
+    zone.offset = timedelta(minutes=-7)
+    seen.add("x", now=datetime(2026, 1, 1, 12, tzinfo=zone))
+    assert seen.statistics().latest_ms == NOON_MS + 7 * MINUTE
+    zone.offset = None
+    with pytest.raises(ValueError, match="has no time zone"):
+        seen.add("x", now=datetime(2026, 1, 1, 12, tzinfo=zone))
+
+
 NAIVE = pandas.to_datetime([NOON_MS, NOON_MS + 1500, NOON_MS + MINUTE], unit="ms")
 COLUMNS = {
     "list of int": [NOON_MS, NOON_MS + 1500, NOON_MS + MINUTE],
@@ -407,7 +459,7 @@ def test_a_column_of_times_equals_single_calls(
     """Bit for bit, with late times and refused ones."""
     if elastic and kind is SharedFilter:
         return
-    size = {"max_memory": 10_000} if elastic else {"capacity": 100}
+    size = {"max_memory": 10_500} if elastic else {"capacity": 100}
     many, singly = (
         new(kind, within=timedelta(milliseconds=1000), false_positive_rate=1e-3, overload=policy, **size) for _ in range(2)
     )

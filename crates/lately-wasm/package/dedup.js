@@ -3,10 +3,16 @@ import { Filter } from "./filter.js";
 
 const itself = (element) => element;
 
-export function dedup(iterable, { key = itself, refresh = "every", time, filter, ...promise } = {}) {
+export function dedup(iterable, options = {}) {
+  if (typeof options !== "object" || options === null) throw new TypeError("dedup takes an iterable and an object, for example { window: 1e6, falsePositiveRate: 1e-4 }");
+  const { key = itself, refresh = "every", time, filter, ...promise } = options;
   if (refresh !== "every" && refresh !== "first") {
     throw new RangeError(`refresh = '${refresh}' is not possible: give 'every' or 'first'`);
   }
+  if (typeof key !== "function") {
+    throw new TypeError("key is a function that returns the item of an element; for a secret key, give filter: new Filter({ key, ... })");
+  }
+  if (time !== undefined && typeof time !== "function") throw new TypeError("time is a function that returns the time of an element");
   const names = Object.keys(promise);
   if (filter !== undefined && names.length > 0) {
     throw new TypeError(`filter was given, so these options have no effect: ${names.join(", ")}; leave out filter or the options`);

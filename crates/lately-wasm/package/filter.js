@@ -1,6 +1,6 @@
 // Filters. `index.d.ts` documents them.
 import { attempt, input, release, replyBytes, replyNumbers, wasm } from "./core.js";
-import { writeItem, writeItems } from "./items.js";
+import { kindOf, writeItem, writeItems } from "./items.js";
 import { span, writeOptions } from "./options.js";
 import { ageOf, factsOf, planOf, plansOf, statisticsOf } from "./report.js";
 
@@ -11,6 +11,17 @@ const MADE = Symbol("made");
 
 /** Filters that nobody can reach are freed in the module too. */
 const unreachable = new FinalizationRegistry((number) => wasm.filter_free(number));
+
+/** Times are an object: a Date or a number in its place would be ignored without a word. */
+function checkTimes(times, names) {
+  if (typeof times !== "object" || times === null || times instanceof Date) {
+    throw new TypeError(`${times instanceof Date ? "a Date" : String(times)} is not possible here: give an object, for example { now: new Date() }`);
+  }
+  const unknown = Object.keys(times).find((name) => !names.includes(name));
+  if (unknown !== undefined) throw new TypeError(`there is no option '${unknown}' here: give ${names.join(" or ")}`);
+}
+const TIMES = ["now", "maxJump"];
+const MANY = [...TIMES, "itemBytes"];
 
 function millisOf(now) {
   const millis = now instanceof Date ? now.getTime() : now;
@@ -32,7 +43,7 @@ export class Filter {
   }
 
   static fromBytes(snapshot) {
-    if (!(snapshot instanceof Uint8Array)) throw new TypeError("fromBytes takes a Uint8Array, for example the content of a file");
+    if (kindOf(snapshot) !== "Uint8Array") throw new TypeError("fromBytes takes a Uint8Array, for example the content of a file");
     try {
       input(snapshot.length).set(snapshot);
       return new Filter(MADE, attempt(wasm.filter_from_bytes(snapshot.length)));
@@ -67,13 +78,17 @@ export class Filter {
   }
 
   ageOf(item, times = NOTHING) {
-    this.#tick(times, false);
-    const found = attempt(wasm.filter_age_of(this.#number, writeItem(item)));
+    const moment = this.#momentOf(times);
+    const length = writeItem(item);
+    this.#tick(moment, false);
+    const found = attempt(wasm.filter_age_of(this.#number, length));
     return found ? ageOf(replyNumbers()) : null;
   }
 
-  advanceTo(now, { maxJump } = NOTHING) {
-    this.#tick({ now: millisOf(now), maxJump }, false);
+  advanceTo(now, options = NOTHING) {
+    checkTimes(options, ["maxJump"]);
+    if (now === undefined) throw new TypeError("advanceTo needs a time: give a Date, or milliseconds");
+    this.#tick(this.#momentOf({ now, maxJump: options.maxJump }), false);
   }
 
   get guaranteedWindow() {
@@ -122,32 +137,40 @@ export class Filter {
     return factsOf(replyNumbers());
   }
 
-  /** Advances to the caller's time. If no caller has ever given one, advances to the system's. */
-  #tick({ now, maxJump }, adds) {
-    if (now === undefined && maxJump === undefined) {
-      if (this.#isTimed) attempt(wasm.filter_follow_system(this.#number, Date.now(), adds ? 1 : 0));
-      return;
-    }
+  /** Reads the caller's times; undefined if there are none. They are read before anything is written: they may have getters. */
+  #momentOf(times, names = TIMES) {
+    if (times === NOTHING) return undefined;
+    checkTimes(times, names);
+    const { now, maxJump } = times;
+    if (now === undefined && maxJump === undefined) return undefined;
     if (now === undefined) throw new TypeError("maxJump was given without now: leave it out, or give now");
-    const millis = millisOf(now);
-    const jump = maxJump === undefined ? -1 : span("maxJump", maxJump);
+    const moment = { millis: millisOf(now), jump: maxJump === undefined ? -1 : span("maxJump", maxJump) };
     if (!this.#isTimed) {
       throw new TypeError("now was given, but a count window has no clock: leave it out, or build the filter with within");
     }
-    attempt(wasm.filter_advance(this.#number, millis, jump));
+    return moment;
+  }
+
+  /** Advances to the caller's time. If no caller has ever given one, advances to the system's. */
+  #tick(moment, adds) {
+    if (moment !== undefined) attempt(wasm.filter_advance(this.#number, moment.millis, moment.jump));
+    else if (this.#isTimed) attempt(wasm.filter_follow_system(this.#number, Date.now(), adds ? 1 : 0));
   }
 
   #apply(operation, item, times) {
+    const moment = this.#momentOf(times);
     // An item that is refused does not advance the clock.
     const length = writeItem(item);
-    if (this.#isTimed || times !== NOTHING) this.#tick(times, operation !== HAS);
+    this.#tick(moment, operation !== HAS);
     return attempt(wasm.filter_apply(this.#number, operation, length)) === 1;
   }
 
   #applyMany(operation, items, options) {
+    const moment = this.#momentOf(options, MANY);
+    const { itemBytes } = options;
     try {
-      const { call, length, more, isColumn } = writeItems(items, options.itemBytes);
-      this.#tick(options, operation !== HAS);
+      const { call, length, more, isColumn } = writeItems(items, itemBytes);
+      this.#tick(moment, operation !== HAS);
       attempt(wasm[call](this.#number, operation, length, more));
       if (operation === ADD) return undefined;
       const seen = replyBytes();

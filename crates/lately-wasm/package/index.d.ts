@@ -1,8 +1,9 @@
+/// <reference lib="esnext.disposable" />
 /** Something that identifies what was seen. Values with equal bytes are the same item in every front-end of lately. */
 export type Item = string | number | bigint | Uint8Array | ArrayBuffer | DataView | readonly Item[];
-/** Many items: an iterable, or a typed array of integers. A Uint8Array needs `itemBytes`. */
-export type Items =
-  | Iterable<Item>
+/** Many items in one typed array of integers. A Uint8Array is a list of items of `itemBytes` bytes. */
+export type Column =
+  | Uint8Array
   | Int8Array
   | Uint16Array
   | Int16Array
@@ -10,6 +11,8 @@ export type Items =
   | Int32Array
   | BigUint64Array
   | BigInt64Array;
+/** An iterable of items. A string is one item, and numbers with fractions are no items. */
+export type Items<T> = T extends string | Column | Float32Array | Float64Array ? never : T;
 /** Milliseconds, or a text such as "500ms", "30s", "1h30m", "7d" or "2w". */
 export type Span = number | string;
 export type Layout = "slices" | "blocks" | "rows" | "bins";
@@ -129,14 +132,15 @@ export class Filter {
   /** Returns whether the item was seen lately, and adds it if it was not: only the first sighting counts. */
   checkOrAdd(item: Item, times?: Times): boolean;
   /** The methods whose names end in Many add all of their items, or none if one of them is not an item. */
-  addMany(items: Items | Uint8Array, options?: ManyOptions): void;
+  addMany(items: Column, options?: ManyOptions): void;
+  addMany<T extends Iterable<Item>>(items: Items<T>, options?: ManyOptions): void;
   /** For a typed array, returns a Uint8Array of ones and zeros; for other iterables, an array of booleans. */
-  hasMany(items: Iterable<Item> & { BYTES_PER_ELEMENT?: never }, options?: ManyOptions): boolean[];
-  hasMany(items: Items | Uint8Array, options?: ManyOptions): Uint8Array;
-  checkAndAddMany(items: Iterable<Item> & { BYTES_PER_ELEMENT?: never }, options?: ManyOptions): boolean[];
-  checkAndAddMany(items: Items | Uint8Array, options?: ManyOptions): Uint8Array;
-  checkOrAddMany(items: Iterable<Item> & { BYTES_PER_ELEMENT?: never }, options?: ManyOptions): boolean[];
-  checkOrAddMany(items: Items | Uint8Array, options?: ManyOptions): Uint8Array;
+  hasMany(items: Column, options?: ManyOptions): Uint8Array;
+  hasMany<T extends Iterable<Item>>(items: Items<T>, options?: ManyOptions): boolean[];
+  checkAndAddMany(items: Column, options?: ManyOptions): Uint8Array;
+  checkAndAddMany<T extends Iterable<Item>>(items: Items<T>, options?: ManyOptions): boolean[];
+  checkOrAddMany(items: Column, options?: ManyOptions): Uint8Array;
+  checkOrAddMany<T extends Iterable<Item>>(items: Items<T>, options?: ManyOptions): boolean[];
   /** How long ago the item was last added, or null if it was not seen lately. */
   ageOf(item: Item, times?: Times): AgeRange | null;
   /** Advances the clock of a time window. An earlier time counts as the latest one. */
@@ -166,8 +170,12 @@ export function plan(options: Promised): Plan[];
 /** Returns the bytes of an item. */
 export function itemBytes(item: Item): Uint8Array;
 
-export interface DedupOptions<T> extends FilterOptions {
-  /** Returns the item that identifies an element; by default the element itself. */
+export interface DedupOptions<T> extends Promised {
+  seed?: number | bigint;
+  /**
+   * Returns the item that identifies an element; by default the element itself. For a secret key, pass
+   * `filter: new Filter({ key, ... })`.
+   */
   key?: (element: T) => Item;
   /** "every" (default): every sighting refreshes. "first": only the sighting that passed counts. */
   refresh?: "every" | "first";

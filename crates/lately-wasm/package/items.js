@@ -40,27 +40,58 @@ function textOf(item) {
   }
 }
 
+/** The kind of a typed array, of a DataView or of an ArrayBuffer, also of another realm such as a frame or a test's sandbox. */
+export const kindOf = (value) => (typeof value === "object" && value !== null && (ArrayBuffer.isView(value) || isBuffer(value)) ? value[Symbol.toStringTag] : undefined);
+
+const byteLength = Object.getOwnPropertyDescriptor(ArrayBuffer.prototype, "byteLength").get;
+function isBuffer(value) {
+  if (value instanceof ArrayBuffer) return true;
+  if (value[Symbol.toStringTag] !== "ArrayBuffer") return false;
+  try {
+    byteLength.call(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The bytes of a view or of a buffer. One that was transferred is empty, and all such would be the same item. */
+function bytesOf(value) {
+  const [buffer, at, length] = ArrayBuffer.isView(value) ? [value.buffer, value.byteOffset, value.byteLength] : [value, 0, undefined];
+  return new Uint8Array(buffer, at, length);
+}
+function attachedBytesOf(value) {
+  try {
+    return bytesOf(value);
+  } catch {
+    throw new TypeError("the buffer of these bytes was transferred or has shrunk, so they are gone: pass a copy made before");
+  }
+}
+
+const BYTES = ["Uint8Array", "Uint8ClampedArray", "ArrayBuffer", "DataView"];
 /** The bytes of a binary item, or undefined. */
 function binaryOf(item) {
-  if (item instanceof Uint8Array || item instanceof Uint8ClampedArray) return item;
-  if (item instanceof ArrayBuffer) return new Uint8Array(item);
-  if (item instanceof DataView) return new Uint8Array(item.buffer, item.byteOffset, item.byteLength);
-  return undefined;
+  return BYTES.includes(kindOf(item)) ? attachedBytesOf(item) : undefined;
 }
+
+const DEEPEST = 100;
 
 /**
  * Returns the bytes of an item: the UTF-8 of a string, the decimal text of an integer, the bytes of a Uint8Array; for an
  * array of several values, each as its length, a colon, its bytes and a comma.
  */
-export function itemBytes(item) {
+export const itemBytes = (item) => bytesAt(0, item);
+
+function bytesAt(depth, item) {
   const text = textOf(item);
   if (text !== undefined) return encoder.encode(checkText(text));
   const binary = binaryOf(item);
   if (binary !== undefined) return Uint8Array.from(binary);
   if (!Array.isArray(item) || item.length === 0) throw refuse(item);
-  if (item.length === 1) return itemBytes(item[0]);
+  if (depth > DEEPEST) throw new TypeError(`arrays in arrays, more than ${DEEPEST} deep, are not an item: does an array contain itself?`);
+  if (item.length === 1) return bytesAt(depth + 1, item[0]);
   const parts = item.flatMap((value) => {
-    const bytes = itemBytes(value);
+    const bytes = bytesAt(depth + 1, value);
     return [encoder.encode(`${bytes.length}:`), bytes, encoder.encode(",")];
   });
   return joined(parts);
@@ -102,7 +133,7 @@ export function writeItem(item) {
 }
 
 /** Typed arrays whose elements are integers, in the module's order. */
-const COLUMNS = [Uint8Array, Int8Array, Uint16Array, Int16Array, Uint32Array, Int32Array, BigUint64Array, BigInt64Array];
+const COLUMNS = ["Uint8Array", "Int8Array", "Uint16Array", "Int16Array", "Uint32Array", "Int32Array", "BigUint64Array", "BigInt64Array"];
 
 /**
  * Writes many items to the module's input. Returns the way to apply an operation to them, and whether they are a column,
@@ -137,11 +168,11 @@ function writeFixed(binary, width) {
 }
 
 function writeColumn(items) {
-  const kind = COLUMNS.findIndex((column) => items instanceof column);
+  const kind = COLUMNS.indexOf(kindOf(items));
   if (kind < 0) {
     throw new TypeError("numbers with fractions are not items, because their text is ambiguous: convert them to integers or strings");
   }
-  const bytes = new Uint8Array(items.buffer, items.byteOffset, items.byteLength);
+  const bytes = attachedBytesOf(items);
   input(bytes.length).set(bytes);
   return { call: "filter_apply_integers", length: bytes.length, more: kind, isColumn: true };
 }

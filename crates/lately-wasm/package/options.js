@@ -1,6 +1,7 @@
 // The options that describe a filter: their types, and how they go to the module. The module checks their values.
 import { ConfigError } from "./errors.js";
 import { names, writeNumbers } from "./core.js";
+import { kindOf } from "./items.js";
 
 const UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
@@ -29,7 +30,8 @@ export function span(name, value) {
   if (value === "" || parts.map(([part]) => part).join("") !== value || !isOrdered) {
     throw new ConfigError(`${name} = '${value}' is not possible: write for example '500ms', '30s', '1h30m', '7d' or '2w'`);
   }
-  return count(name, millis);
+  if (!Number.isSafeInteger(millis)) throw new ConfigError(`${name} = '${value}' is not possible: give at most ${Number.MAX_SAFE_INTEGER} milliseconds`);
+  return millis;
 }
 
 function place(name, value) {
@@ -59,7 +61,7 @@ function secret({ seed, key }) {
   }
   if (key === undefined) return undefined;
   // The message never shows the key itself.
-  if (!(key instanceof Uint8Array)) throw new TypeError("key is a Uint8Array of 16 secret bytes: crypto.getRandomValues(new Uint8Array(16))");
+  if (kindOf(key) !== "Uint8Array") throw new TypeError("key is a Uint8Array of 16 secret bytes: crypto.getRandomValues(new Uint8Array(16))");
   if (key.length !== 16) throw new ConfigError(`a key of ${key.length} bytes is not possible: give exactly 16`);
   return key;
 }

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 export const repository = fileURLToPath(new URL("../../..", import.meta.url));
-const directory = process.env.LATELY_FILTER ?? resolve(repository, "crates/lately-wasm/package");
+export const directory = process.env.LATELY_FILTER ?? resolve(repository, "crates/lately-wasm/package");
 export const { ConfigError, Filter, JumpError, SnapshotError, dedup, itemBytes, plan } = await import(
   pathToFileURL(resolve(directory, "node.js"))
 );

@@ -25,10 +25,11 @@ unsafe impl Sync for ArraySlice {}
 
 impl ArraySlice {
     /// All elements of a chunk.
-    pub(super) fn whole(chunk: Owned<Array>) -> Self {
+    pub(super) fn whole(chunk: Owned<Array>) -> PyResult<Self> {
         let chunk = Arc::new(chunk);
         let array = &chunk.0;
-        Self { array, offset: array.offset as usize, len: array.length as usize, chunk }
+        let (offset, len) = array.place()?;
+        Ok(Self { array, chunk, offset, len })
     }
 
     fn array(&self) -> &Array {
@@ -41,25 +42,30 @@ impl ArraySlice {
         let child = self.array().child(number).ok_or_else(|| lacks("child", number))?;
         // The offset of an array counts for its children, too.
         let elements = self.offset..self.offset + self.len;
-        if (child.length as usize) < elements.end {
+        let (offset, len) = child.place()?;
+        if len < elements.end {
             return Err(lacks("element", elements.end - 1));
         }
-        let offset = child.offset as usize + elements.start;
-        Ok(Self { array: child, chunk: Arc::clone(&self.chunk), offset, len: self.len })
+        Ok(Self {
+            array: child,
+            chunk: Arc::clone(&self.chunk),
+            offset: offset + elements.start,
+            len: self.len,
+        })
     }
 
     /// All values of the dictionary whose numbers these elements are.
     pub(crate) fn dictionary(&self) -> PyResult<Self> {
         // SAFETY: by the interface, it is null or a live array, which the chunk owns.
         let values = unsafe { self.array().dictionary.as_ref() }.ok_or_else(|| lacks("dictionary", 0))?;
-        let (offset, len) = (values.offset as usize, values.length as usize);
+        let (offset, len) = values.place()?;
         Ok(Self { array: values, chunk: Arc::clone(&self.chunk), offset, len })
     }
 
     /// Returns the buffer with this number; null if the array has none.
     pub(crate) fn buffer(&self, number: usize) -> *const u8 {
         let array = self.array();
-        if number >= array.n_buffers as usize || array.buffers.is_null() {
+        if number >= usize::try_from(array.n_buffers).unwrap_or(0) || array.buffers.is_null() {
             return std::ptr::null();
         }
         // SAFETY: the array is live, and `number` is less than its number of buffers.
@@ -90,6 +96,19 @@ impl ArraySlice {
     pub(crate) fn nulls(&self) -> impl Iterator<Item = usize> + '_ {
         let len = if self.has_no_nulls() { 0 } else { self.len };
         (0..len).filter(|&i| self.is_null(i))
+    }
+}
+
+impl Array {
+    /// Returns the offset and the length.
+    fn place(&self) -> PyResult<(usize, usize)> {
+        match (usize::try_from(self.offset), usize::try_from(self.length)) {
+            (Ok(offset), Ok(len)) => Ok((offset, len)),
+            _ => Err(PyValueError::new_err(format!(
+                "the Arrow array has {} elements from {} on: report this to the library that exported it",
+                self.length, self.offset
+            ))),
+        }
     }
 }
 

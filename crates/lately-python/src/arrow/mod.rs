@@ -32,7 +32,11 @@ impl Exported {
     /// Asks the object for its data. Fails if it cannot export them.
     pub(crate) fn from(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let (schema, arrays) = export(object)?;
-        let chunks = arrays.into_iter().map(ArraySlice::whole).filter(|chunk| chunk.len > 0).collect();
+        let mut chunks = Vec::with_capacity(arrays.len());
+        for array in arrays {
+            chunks.push(ArraySlice::whole(array)?);
+        }
+        chunks.retain(|chunk| chunk.len > 0);
         Ok(Self { schema, chunks })
     }
 

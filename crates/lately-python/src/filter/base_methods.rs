@@ -3,7 +3,7 @@
 use lately::Window;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDelta, PyTuple};
+use pyo3::types::{PyBytes, PyDelta, PyType};
 
 use super::action::Action;
 use super::bulk::Bulk;
@@ -359,19 +359,38 @@ impl BaseFilter {
         self.core.to_bytes(py)
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let restore = py.import("lately._native")?.getattr("_restore")?;
-        let arguments = (self.core.is_shared(), self.to_bytes(py)?).into_pyobject(py)?;
-        Ok((restore, arguments))
+    /// Loads a filter from a file that save or the command `lately` has written. It continues exactly in the
+    /// saved state.
+    #[classmethod]
+    fn load(class: &Bound<'_, PyType>, path: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        classes::object(class, snapshot::load(path)?)
     }
 
-    fn __copy__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let copy = py.detach(|| self.core.copy())?;
-        classes::object(py, self.core.is_shared(), copy)
+    /// Restores a filter from the result of to_bytes.
+    ///
+    /// >>> from lately import Filter
+    /// >>> seen = Filter(window=1000, false_positive_rate=1e-6)
+    /// >>> seen.add("kept")
+    /// >>> Filter.from_bytes(seen.to_bytes()) == seen
+    /// True
+    #[classmethod]
+    fn from_bytes(class: &Bound<'_, PyType>, snapshot: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        classes::object(class, snapshot::from_bytes(snapshot)?)
     }
 
-    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        self.__copy__(py)
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let restore = slf.get_type().getattr(intern!(slf.py(), "from_bytes"))?;
+        Ok((restore, (slf.get().to_bytes(slf.py())?,)))
+    }
+
+    fn __copy__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        let base = slf.get();
+        let copy = slf.py().detach(|| base.core.copy())?;
+        classes::object(&slf.get_type(), copy)
+    }
+
+    fn __deepcopy__(slf: &Bound<'_, Self>, _memo: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        Self::__copy__(slf)
     }
 
     fn __sizeof__(&self, py: Python<'_>) -> u64 {
@@ -379,8 +398,8 @@ impl BaseFilter {
     }
 
     /// Returns an independent copy.
-    fn copy(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.__copy__(py)
+    fn copy(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        Self::__copy__(slf)
     }
 
     /// Adds many items: add_many by the name that sets use.
@@ -430,11 +449,4 @@ impl BaseFilter {
             _ => Ok(py.NotImplemented().into_bound(py)),
         }
     }
-}
-
-/// Restores a pickled filter; pickle calls this with the arguments from `__reduce__`.
-#[pyfunction]
-#[pyo3(name = "_restore")]
-pub(crate) fn restore(py: Python<'_>, is_shared: bool, snapshot: &Bound<'_, PyBytes>) -> PyResult<Py<PyAny>> {
-    classes::object(py, is_shared, snapshot::from_bytes(snapshot)?)
 }

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use lately::{HashFunction, Plan};
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 
 use super::core_filter::CoreFilter;
 use crate::errors;
@@ -107,9 +108,10 @@ impl SharedFilter {
     }
 }
 
-/// Makes an object of one class or the other.
-pub(super) fn object(py: Python<'_>, is_shared: bool, filter: lately::Filter) -> PyResult<Py<PyAny>> {
-    if is_shared {
+/// Makes an object of a class: of `SharedFilter`, or otherwise of `Filter`.
+pub(super) fn object(class: &Bound<'_, PyType>, filter: lately::Filter) -> PyResult<Py<PyAny>> {
+    let py = class.py();
+    if class.is(py.get_type::<SharedFilter>()) {
         Ok(SharedFilter::object(py, filter)?.into_any())
     } else {
         Ok(Filter::object(py, filter)?.into_any())

@@ -3,7 +3,7 @@
 //! | file | owns |
 //! |---|---|
 //! | `classes.rs` | the classes and their docstrings: what objects hold, how they are made |
-//! | `base_methods.rs` | the methods that both classes have; pickles |
+//! | `base_methods.rs` | the methods that both classes have |
 //! | `filter_methods.rs`, `shared_filter_methods.rs` | the methods that only one class has |
 //! | `core_filter.rs` | a filter of the core: behind a lock, or shared |
 //! | `action.rs` | what a call does with its items: add, contains, check_and_add, check_or_add |
@@ -19,5 +19,4 @@ mod filter_methods;
 mod shared_filter_methods;
 mod snapshot;
 
-pub(crate) use base_methods::restore;
 pub(crate) use classes::{BaseFilter, Filter, SharedFilter};

@@ -5,7 +5,6 @@ use pyo3::types::PyDict;
 
 use super::classes::{Filter, SharedFilter};
 use super::core_filter::CoreFilter;
-use super::snapshot;
 use crate::errors;
 use crate::promise::Keywords;
 
@@ -20,19 +19,6 @@ impl SharedFilter {
         let filter = Keywords::read("SharedFilter", promise)?.build_for_threads(py)?;
         let core = py.detach(|| CoreFilter::shared(filter)).map_err(errors::config)?;
         Ok(Self::initializer(core))
-    }
-
-    /// Loads a filter from a file that save or the command `lately` has written. It continues exactly in the
-    /// saved state.
-    #[staticmethod]
-    fn load(path: &Bound<'_, PyAny>) -> PyResult<Py<Self>> {
-        Self::object(path.py(), snapshot::load(path)?)
-    }
-
-    /// Restores a filter from the result of to_bytes.
-    #[staticmethod]
-    fn from_bytes(snapshot: &Bound<'_, PyAny>) -> PyResult<Py<Self>> {
-        Self::object(snapshot.py(), snapshot::from_bytes(snapshot)?)
     }
 
     /// Returns a Filter with the same state. It contains every insert that returned before the call.

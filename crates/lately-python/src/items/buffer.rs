@@ -3,7 +3,6 @@
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyMemoryView;
 
 use super::code_points;
 use super::collected::Collected;
@@ -21,6 +20,12 @@ pub(super) enum Found {
     Objects,
 }
 
+/// Returns true for an array of numbers: of numpy and alike, of the module array, or of ctypes. Other objects with
+/// memory, such as memoryview, mmap and the buffers of pyarrow, expose bytes, which are one text and not numbers.
+fn is_array(items: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(items.hasattr("dtype")? || items.hasattr("typecode")? || items.hasattr("_length_")?)
+}
+
 /// Returns `None` if the object has no buffer.
 pub(super) fn read(items: &Bound<'_, PyAny>, wanted: Wanted) -> PyResult<Option<Found>> {
     let Ok(buffer) = PyUntypedBuffer::get(items) else {
@@ -35,10 +40,10 @@ pub(super) fn read(items: &Bound<'_, PyAny>, wanted: Wanted) -> PyResult<Option<
             _ => Ok(None),
         };
     };
-    if items.is_instance_of::<PyMemoryView>() && buffer.item_size() == 1 {
+    if buffer.item_size() == 1 && !is_array(items)? {
         return Err(column_refused(
-            "one memoryview of bytes",
-            "call the method without _many, or pass a list",
+            &format!("one buffer of bytes ({})", items.get_type().fully_qualified_name()?),
+            "call the method without _many on its bytes, or pass a list",
         ));
     }
     // The memory of a masked array does not show which elements are masked. The class is found by name,
@@ -94,8 +99,8 @@ pub(super) fn read(items: &Bound<'_, PyAny>, wanted: Wanted) -> PyResult<Option<
     Ok(Some(Found::Column(column)))
 }
 
-/// The element format of the buffer protocol: a byte order, a number (ignored, because the item size gives
-/// the width), and a code.
+/// The element format of the buffer protocol: a byte order, the length of a text (ignored, because the item size
+/// gives it), and a code. A number before any other code means several values.
 struct Format {
     code: u8,
     is_swapped: bool,
@@ -110,8 +115,11 @@ impl Format {
             _ => (false, format),
         };
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        // Structures and other compound formats have no single code.
-        let code = if let [code] = rest[digits..] { code } else { 0 };
+        let code = match rest[digits..] {
+            [code] if digits == 0 || code == b's' || code == b'w' => code,
+            // Structures and other compound formats.
+            _ => 0,
+        };
         Self { code, is_swapped }
     }
 }

@@ -85,11 +85,11 @@ fn key_of(values: &Bound<'_, PyTuple>) -> PyResult<CompositeKey> {
     Ok(key)
 }
 
-/// One level of nested tuples. Python raises a `RecursionError` if they are nested too deeply for the stack.
-struct Depth;
+/// One level of nested tuples, on the stack of the recursion. Python raises a `RecursionError` if they are nested too deeply for the stack.
+pub(super) struct Depth;
 
 impl Depth {
-    fn enter(py: Python<'_>) -> PyResult<Self> {
+    pub(super) fn enter(py: Python<'_>) -> PyResult<Self> {
         // SAFETY: the interpreter is attached; the result is not 0 if an exception is set.
         if unsafe { ffi::Py_EnterRecursiveCall(c" while reading a tuple".as_ptr()) } != 0 {
             return Err(PyErr::fetch(py));

@@ -4,6 +4,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyTuple};
 
+use super::item::Depth;
+
 /// What a call does with missing items: nulls of columns; None, NaN, NA and NaT of objects; keys that lack a
 /// value.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -54,6 +56,7 @@ pub(super) fn is_null(item: &Bound<'_, PyAny>) -> PyResult<bool> {
         return Ok(number.value().is_nan());
     }
     if let Ok(values) = item.cast::<PyTuple>() {
+        let _depth = Depth::enter(item.py())?;
         for value in values.iter() {
             if is_null(&value)? {
                 return Ok(true);

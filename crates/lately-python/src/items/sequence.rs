@@ -15,10 +15,18 @@ const MOST_HINTED: usize = 1 << 16;
 /// They take well below a millisecond.
 const ITEMS_BETWEEN_SIGNALS: usize = 4096;
 
+/// Returns the length of the object, or 0 if it has none. Its code may raise another error, for example because of a
+/// signal.
+fn length_hint(items: &Bound<'_, PyAny>) -> PyResult<usize> {
+    match items.len() {
+        Err(error) if error.is_instance_of::<PyTypeError>(items.py()) => Ok(0),
+        len => len,
+    }
+}
+
 pub(super) fn read(items: &Bound<'_, PyAny>, reading: Reading) -> PyResult<Collected> {
     let py = items.py();
-    // A hint of its iterator may run code that raises.
-    let hint = items.len().unwrap_or(0);
+    let hint = length_hint(items)?;
     let items = items.try_iter().map_err(|error| {
         let name = items.get_type().fully_qualified_name().map_or_else(|_| "this".into(), |name| name.to_string());
         let refused = PyTypeError::new_err(format!(
@@ -30,9 +38,10 @@ pub(super) fn read(items: &Bound<'_, PyAny>, reading: Reading) -> PyResult<Colle
     let mut collected = Collected::new(reading.wanted, hint.min(MOST_HINTED))?;
     for (position, item) in items.enumerate() {
         let item = item?;
-        // An iterator that is written in C, such as itertools.count, lets no signal through.
+        // An iterator that is written in C, such as itertools.count, lets no signal and no other thread through.
         if position % ITEMS_BETWEEN_SIGNALS == 0 {
             py.check_signals()?;
+            py.detach(|| ());
         }
         if reading.nulls.are_skipped() && nulls::is_null(&item)? {
             collected.push_missing()?;

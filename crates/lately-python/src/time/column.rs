@@ -6,7 +6,7 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyDateTime, PyInt, PyString};
+use pyo3::types::{PyByteArray, PyBytes, PyDateTime, PyDict, PyFrozenSet, PyInt, PySet, PyString};
 
 use super::{Now, max_jump_of, moment};
 use crate::arrow::{ArraySlice, Exported};
@@ -54,35 +54,52 @@ fn read_column(now: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
     if let Ok(kind) = now.getattr("dtype").and_then(|dtype| dtype.getattr("kind")) {
         return match kind.extract::<String>()?.as_str() {
             // By numpy's definition, times without a zone are UTC; pandas converts those with a zone to UTC.
-            "M" => from_numpy::<i64>(now, "M8[ms]", "int64"),
-            "i" => from_numpy::<i64>(now, "int64", "int64"),
-            "u" => from_numpy::<u64>(now, "uint64", "uint64"),
+            "M" => from_numpy::<i64>(
+                &moment::numpy_millis(&times_of_numpy(now)?)?.call_method1("view", ("int64",))?,
+            ),
+            "i" => from_numpy::<i64>(&as_array(now, Some("int64"))?),
+            "u" => from_numpy::<u64>(&as_array(now, Some("uint64"))?),
             "O" => from_objects(now),
             _ => Err(refused(now.getattr("dtype")?.str()?)),
         };
     }
+    if now.is_instance_of::<PyDict>() || now.is_instance_of::<PySet>() || now.is_instance_of::<PyFrozenSet>()
+    {
+        return Err(PyTypeError::new_err(format!(
+            "now cannot be of type {}, which has no positions: give a list, or a column of times",
+            now.get_type().name()?
+        )));
+    }
     if Exported::is_offered_by(now)? { from_arrow(&Exported::from(now)?) } else { from_objects(now) }
 }
 
-fn from_numpy<T: pyo3::buffer::Element + TryInto<u64> + std::fmt::Display>(
-    now: &Bound<'_, PyAny>,
-    dtype: &str,
-    stored_as: &str,
-) -> PyResult<Vec<u64>> {
+/// Returns the times as an array of `datetime64`, in their own unit if they have no zone.
+fn times_of_numpy<'py>(now: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let array = as_array(now, None)?;
+    // Times of pandas with a zone would become objects.
+    if array.getattr("dtype")?.getattr("kind")?.eq("M")? { Ok(array) } else { as_array(now, Some("M8[ms]")) }
+}
+
+fn as_array<'py>(now: &Bound<'py, PyAny>, dtype: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
     let py = now.py();
-    let array = py.import(intern!(py, "numpy"))?.call_method1("asarray", (now, dtype)).map_err(|error| {
+    py.import(intern!(py, "numpy"))?.call_method1("asarray", (now, dtype)).map_err(|error| {
         let message =
             format!("now cannot be read as times: {}; drop or fill missing times first", error.value(py));
         PyValueError::new_err(message)
-    })?;
-    let buffer = PyBuffer::<T>::get(&array.call_method1("view", (stored_as,))?)?;
+    })
+}
+
+fn from_numpy<T: pyo3::buffer::Element + TryInto<u64> + std::fmt::Display>(
+    array: &Bound<'_, PyAny>,
+) -> PyResult<Vec<u64>> {
+    let buffer = PyBuffer::<T>::get(array)?;
     if buffer.dimensions() != 1 {
         return Err(PyValueError::new_err(format!(
             "now has {} dimensions: give a column, for example .ravel()",
             buffer.dimensions()
         )));
     }
-    collect(buffer.to_vec(py)?.into_iter().map(|millis| millis.try_into().map_err(|_| millis)))
+    collect(buffer.to_vec(array.py())?.into_iter().map(|millis| millis.try_into().map_err(|_| millis)))
 }
 
 /// Collects the times; an error is a value that is no time.

@@ -1,15 +1,14 @@
 //! One time as a Python object.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::pyclass::CompareOp;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDateTime, PyInt, PyType, PyTzInfo};
-
-/// Up to this time (in 2100), a float of seconds tells microseconds apart.
-const EXACT_SECONDS: f64 = 4.1e9;
 
 /// Converts a time to milliseconds since 1970. A whole number is milliseconds already, of any clock.
 #[inline]
@@ -27,22 +26,87 @@ pub(super) fn millis(now: &Bound<'_, PyAny>) -> PyResult<u64> {
 }
 
 /// The short way for nearly all datetimes; `None` for other objects, and for datetimes that need the long way.
+///
+/// Python subtracts datetimes of one zone without asking it for offsets, so this asks at most once. Between a zone and
+/// UTC, Python would ask twice.
 #[inline]
 fn of_aware_datetime(now: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
     static DATETIME: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let py = now.py();
     // A subclass may know nanoseconds (pandas does) and round them.
-    if !now.get_type().is(DATETIME.import(py, "datetime", "datetime")?)
-        || now.getattr(intern!(py, "tzinfo"))?.is_none()
-    {
+    if !now.get_type().is(DATETIME.import(py, "datetime", "datetime")?) {
         return Ok(None);
     }
-    // It fails if the time zone has no offset.
-    let Ok(seconds) = now.call_method0(intern!(py, "timestamp")) else { return Ok(None) };
-    let seconds: f64 = seconds.extract()?;
-    let is_exact = (0.0..EXACT_SECONDS).contains(&seconds);
-    // Rounded to microseconds, which the float tells apart.
-    Ok(is_exact.then_some((seconds * 1e6 + 0.5) as u64 / 1000))
+    let zone = now.getattr(intern!(py, "tzinfo"))?;
+    if zone.is_none() {
+        return Ok(None);
+    }
+    let since = match epoch_in(&zone)? {
+        Epoch::Utc(epoch) => now.sub(epoch)?,
+        Epoch::Local(epoch) => {
+            let offset = now.call_method0(intern!(py, "utcoffset"))?;
+            if offset.is_none() {
+                return Ok(None);
+            }
+            now.sub(epoch)?.sub(offset)?
+        }
+    };
+    let days: i64 = since.getattr(intern!(py, "days"))?.extract()?;
+    let seconds: u64 = since.getattr(intern!(py, "seconds"))?.extract()?;
+    let micros: u64 = since.getattr(intern!(py, "microseconds"))?.extract()?;
+    Ok(u64::try_from(days).ok().map(|days| (days * 86_400 + seconds) * 1000 + micros / 1000))
+}
+
+/// The start of 1970, as a datetime of a time zone.
+enum Epoch<T> {
+    /// In UTC, for a zone whose offset never changes.
+    Utc(T),
+    /// On the clocks of the zone.
+    Local(T),
+}
+
+impl<T> Epoch<T> {
+    fn map<U>(&self, convert: impl FnOnce(&T) -> U) -> Epoch<U> {
+        match self {
+            Self::Utc(epoch) => Epoch::Utc(convert(epoch)),
+            Self::Local(epoch) => Epoch::Local(convert(epoch)),
+        }
+    }
+}
+
+/// A time zone whose epoch is known.
+struct Known {
+    zone: Py<PyAny>,
+    epoch: Epoch<Py<PyAny>>,
+}
+
+/// Returns the epoch in a time zone. Remembers the last one: most streams have one zone.
+#[inline]
+fn epoch_in<'py>(zone: &Bound<'py, PyAny>) -> PyResult<Epoch<Bound<'py, PyAny>>> {
+    static LAST: Mutex<Option<Known>> = Mutex::new(None);
+    let last = || LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    let py = zone.py();
+    if let Some(known) = &*last()
+        && known.zone.is(zone)
+    {
+        return Ok(known.epoch.map(|epoch| epoch.clone_ref(py).into_bound(py)));
+    }
+    let epoch = new_epoch_in(zone)?;
+    let known = Known { zone: zone.clone().unbind(), epoch: epoch.map(|epoch| epoch.clone().unbind()) };
+    let before = last().replace(known);
+    // Without the lock: a zone may run code when it is freed.
+    drop(before);
+    Ok(epoch)
+}
+
+fn new_epoch_in<'py>(zone: &Bound<'py, PyAny>) -> PyResult<Epoch<Bound<'py, PyAny>>> {
+    static FIXED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let py = zone.py();
+    let epoch = |zone: &Bound<'py, PyTzInfo>| PyDateTime::new(py, 1970, 1, 1, 0, 0, 0, 0, Some(zone));
+    if zone.get_type().is(FIXED.import(py, "datetime", "timezone")?) {
+        return epoch(&*PyTzInfo::utc(py)?)?.call_method1("astimezone", (zone,)).map(Epoch::Utc);
+    }
+    Ok(Epoch::Local(epoch(zone.cast()?)?.into_any()))
 }
 
 fn of_datetime(time: &Bound<'_, PyDateTime>) -> PyResult<u64> {
@@ -70,8 +134,7 @@ fn of_other(now: &Bound<'_, PyAny>) -> PyResult<u64> {
         && dtype.getattr("kind").is_ok_and(|kind| kind.eq("M").unwrap_or(false))
     {
         // numpy's datetime64 has no time zone; by numpy's definition it is UTC.
-        let millis: i64 =
-            now.call_method1("astype", ("M8[ms]",))?.call_method1("astype", ("int64",))?.extract()?;
+        let millis: i64 = numpy_millis(now)?.call_method1("astype", ("int64",))?.extract()?;
         if millis == i64::MIN {
             return Err(not_a_time());
         }
@@ -86,6 +149,27 @@ fn of_other(now: &Bound<'_, PyAny>) -> PyResult<u64> {
          example time.time_ns() // 1_000_000",
         now.get_type().fully_qualified_name()?
     )))
+}
+
+/// Converts a time of numpy, or an array of them, to a `datetime64` of milliseconds. Without this check, numpy would
+/// silently convert a time that is too far away to another one.
+pub(super) fn numpy_millis<'py>(times: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = times.py();
+    let numpy = py.import(intern!(py, "numpy"))?;
+    let unit = times.getattr(intern!(py, "dtype"))?;
+    let millis = times.call_method1(intern!(py, "astype"), ("M8[ms]",))?;
+    // Times of a finer unit are rounded, and never too far away.
+    if numpy.call_method1("can_cast", (&unit, "M8[ms]"))?.is_truthy()? {
+        let is_same =
+            millis.call_method1(intern!(py, "astype"), (unit,))?.rich_compare(times, CompareOp::Eq)?;
+        let is_missing = numpy.call_method1("isnat", (times,))?;
+        if !is_same.bitor(is_missing)?.call_method0("all")?.is_truthy()? {
+            return Err(PyValueError::new_err(
+                "now is too far away to be counted in milliseconds: give a time before the year 292278994",
+            ));
+        }
+    }
+    Ok(millis)
 }
 
 fn of_number(now: &Bound<'_, PyAny>) -> PyResult<u64> {

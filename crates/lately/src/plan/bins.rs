@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use libm::{ceil, exp, exp2};
 
 use super::Dimensions;
+use super::ordered::sort_by_key;
 use super::wanted::Wanted;
 use crate::limits::MAX_WINDOW;
 use crate::model::Cells;
@@ -26,7 +27,7 @@ const MOST_ACCESSES: f64 = 2.035;
 /// The least memory for the rate, if any shape keeps the slack.
 pub(super) fn least_memory(wanted: &Wanted) -> Option<Dimensions> {
     let mut shapes: Vec<(Shape, u64)> = shapes(wanted);
-    shapes.sort_by_key(|(_, at_least)| *at_least);
+    sort_by_key(&mut shapes, |(_, at_least)| *at_least);
     let mut found: Option<Dimensions> = None;
     for (shape, at_least) in shapes {
         if found.is_some_and(|found| at_least >= found.memory_bytes) {

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use libm::{exp, log};
 
 use super::groups::Group;
+use super::ordered::{key, sort_by_key};
 use super::ranking::MEMORY_FOR_SPEED;
 use super::search::{Breadth, Search};
 use super::{Dimensions, sizing};
@@ -66,7 +67,7 @@ impl Search<'_> {
             let others = self.groups.iter().filter(|&&group| group != Group::with(&chosen));
             let others = others.filter_map(|&group| best_of(group).ok());
             let mut others: Vec<_> = others.map(|best| (best, best.worst_rate())).collect();
-            others.sort_by(|a, b| a.1.total_cmp(&b.1));
+            sort_by_key(&mut others, |(_, rate)| key(*rate));
             found.extend(others.into_iter().map(|(candidate, _)| candidate));
         }
         Ok(found)

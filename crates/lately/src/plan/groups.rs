@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use libm::ceil;
 
 use super::dimensions::npws;
+use super::ordered::{key, sort_by_key};
 use super::wanted::Wanted;
 use super::{Dimensions, bins, rows, segments};
 use crate::limits::MAX_SEGMENTS;
@@ -105,7 +106,7 @@ impl Group {
         let most = window.most_generations().min(most.into()) as u32;
         let npws = |l: u32| npws(window, l, window.items_per_generation(l), 1.0);
         let mut by_slack: Vec<u32> = (1..=most).collect();
-        by_slack.sort_by(|&a, &b| npws(a).total_cmp(&npws(b)));
+        sort_by_key(&mut by_slack, |&l| key(npws(l)));
         let with = |&l: &u32| self.least_memory(&Wanted { shape: Some((1, l)), ..any });
         by_slack.iter().take(20).find_map(with).map(|found| found.npws())
     }

@@ -8,6 +8,7 @@ mod by_memory;
 mod dimensions;
 mod elastic;
 mod groups;
+mod ordered;
 mod ranking;
 mod rows;
 mod search;

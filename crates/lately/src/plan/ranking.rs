@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use super::Dimensions;
 use super::groups::Group;
+use super::ordered::sort_by_key;
 use super::wanted::Wanted;
 use crate::promise::Prefer;
 use crate::shape::{Layout, Segment};
@@ -63,7 +64,7 @@ impl Ranking<'_> {
 
     /// Sorts the candidates by memory, then moves the one to build to the front.
     pub(super) fn best_first(mut self) -> Vec<Dimensions> {
-        self.found.sort_by_key(|candidate| candidate.memory_bytes);
+        sort_by_key(&mut self.found, |candidate| candidate.memory_bytes);
         if let Some(chosen) = self.chosen() {
             self.found[..=chosen].rotate_right(1);
         }

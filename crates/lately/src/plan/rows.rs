@@ -9,6 +9,7 @@ use core::cell::Cell;
 
 use libm::{ceil, exp, log, log2};
 
+use super::ordered::sort_by_key;
 use super::wanted::Wanted;
 use super::{Dimensions, dimensions::npws};
 use crate::model::rows::RowModel;
@@ -23,7 +24,7 @@ const EMPTIER: f64 = 0.85;
 /// The least memory for the rate, if any shape keeps the slack.
 pub(super) fn least_memory(wanted: &Wanted, row_bytes: u32) -> Option<Dimensions> {
     let mut candidates = candidates(wanted, row_bytes);
-    candidates.sort_by_key(|candidate| candidate.size.memory_bytes);
+    sort_by_key(&mut candidates, |candidate| candidate.size.memory_bytes);
     let mut rest = candidates.into_iter().peekable();
     while let Some(first) = rest.next() {
         let most = first.size.memory_bytes as f64 * ROUGH_ERROR;
@@ -32,7 +33,7 @@ pub(super) fn least_memory(wanted: &Wanted, row_bytes: u32) -> Option<Dimensions
         close.extend(core::iter::from_fn(|| rest.next_if(is_close)));
         if close.len() > 1 {
             close = close.into_iter().filter_map(|candidate| candidate.refined(wanted)).collect();
-            close.sort_by_key(|candidate| candidate.size.memory_bytes);
+            sort_by_key(&mut close, |candidate| candidate.size.memory_bytes);
         }
         // Most often the first one keeps the slack and needs no row more, and nothing else is sized.
         let mut best: Option<Dimensions> = None;

@@ -10,6 +10,7 @@ use core::ops::RangeInclusive;
 
 use libm::{ceil, exp, expm1, floor, log, log1p, log2, pow};
 
+use super::ordered::sort_by_key;
 use super::wanted::Wanted;
 use super::{Dimensions, sizing};
 use crate::limits::{MAX_PARTS, MAX_SEGMENTS};
@@ -32,7 +33,7 @@ struct Estimate {
 pub(super) fn least_memory(wanted: &Wanted, layout: Layout, k: u32) -> Option<Dimensions> {
     let mut estimates: Vec<Estimate> =
         segments(wanted, layout, k).into_iter().filter_map(|segment| estimate(wanted, k, segment)).collect();
-    estimates.sort_by_key(|estimate| estimate.memory_bytes);
+    sort_by_key(&mut estimates, |estimate| estimate.memory_bytes);
     estimates.iter().find_map(|estimate| sized(wanted, estimate))
 }
 

@@ -43,7 +43,7 @@ fn filter(bytes: &mut Bytes<'_>) -> Filter {
 
 /// A snapshot with some bytes replaced and its checksum repaired, or the bytes as they are: it is refused, or gives a
 /// filter that works, and can be saved and loaded again. Read in pieces, it gives the same.
-pub fn snapshot(bytes: &[u8]) {
+pub(crate) fn snapshot(bytes: &[u8]) {
     let mut bytes = Bytes(bytes);
     let forged = if bytes.next() == 0 {
         bytes.0.to_vec()
@@ -109,7 +109,7 @@ pub fn snapshot(bytes: &[u8]) {
 
 /// Any operations on any filter, and on the same filter shared: after each of them, every item of the window is
 /// reported, and both filters have the same bits.
-pub fn operations(bytes: &[u8]) {
+pub(crate) fn operations(bytes: &[u8]) {
     let mut bytes = Bytes(bytes);
     let mut own = filter(&mut bytes);
     let window = own.window();

@@ -31,6 +31,8 @@ pages! {
     "scene.js": "text/javascript; charset=utf-8",
     "try.js": "text/javascript; charset=utf-8",
     "watch.js": "text/javascript; charset=utf-8",
+    "watch_bins.js": "text/javascript; charset=utf-8",
+    "watch_slices.js": "text/javascript; charset=utf-8",
     "words.js": "text/javascript; charset=utf-8",
     "filter/browser.js": "text/javascript; charset=utf-8",
     "filter/core.js": "text/javascript; charset=utf-8",

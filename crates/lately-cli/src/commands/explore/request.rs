@@ -1,6 +1,8 @@
 //! Reads a request, and decides whether it is answered.
 
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
 
 /// A longer head is no request for this page.
 const LONGEST: usize = 16 * 1024;
@@ -14,6 +16,30 @@ pub(super) enum Refusal {
     Method,
     /// The request was meant for another host: a page elsewhere may have sent it.
     Host,
+}
+
+/// A connection whose reads all together take at most a time: one that sends a byte now and then keeps no thread busy.
+#[derive(Debug)]
+pub(super) struct Patient<'a> {
+    stream: &'a TcpStream,
+    until: Instant,
+}
+
+impl<'a> Patient<'a> {
+    pub(super) fn new(stream: &'a TcpStream, patience: Duration) -> Self {
+        Self { stream, until: Instant::now() + patience }
+    }
+}
+
+impl Read for Patient<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        self.stream.read(into)
+    }
 }
 
 /// Reads the head of a request up to the empty line. Returns `None` if the other side has closed or says nothing.
@@ -96,6 +122,21 @@ mod tests {
         {
             assert_eq!(asked(garbage), Err(Refusal::NotHttp), "{garbage}");
         }
+    }
+
+    #[test]
+    fn clients_that_send_a_byte_now_and_then_are_left() {
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (stream, _) = listener.accept().unwrap();
+        let sending = std::thread::spawn(move || {
+            while io::Write::write_all(&mut client, b"G").is_ok() {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        assert!(read(&mut Patient::new(&stream, Duration::from_millis(300))).is_none());
+        drop(stream);
+        sending.join().unwrap();
     }
 
     #[test]

@@ -1,19 +1,21 @@
 //! Answers requests, one thread for each connection.
 
-use std::io::{self, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::io::{self, Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use super::pages;
-use super::request::{self, Refusal};
+use super::request::{self, Patient, Refusal};
 use crate::failure::Failure;
 
-/// A browser opens six connections; somebody who opens many more waits.
+/// A browser opens six connections; after many more, others wait until one ends.
 const MOST_CONNECTIONS: usize = 64;
-/// A connection that is silent for so long is closed.
+/// A request takes at most this long, and so does its answer.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// What a client may still be sending when it gets its answer.
+const LEFT_OVER: u64 = 1 << 20;
 /// The page loads its own files only, and runs in no frame.
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -27,10 +29,10 @@ pub(super) fn serve(listener: &TcpListener, port: u16) -> Result<(), Failure> {
             thread::sleep(Duration::from_millis(10));
             continue;
         };
-        if CONNECTIONS.fetch_add(1, Ordering::Relaxed) >= MOST_CONNECTIONS {
-            CONNECTIONS.fetch_sub(1, Ordering::Relaxed);
-            continue;
+        while CONNECTIONS.load(Ordering::Relaxed) >= MOST_CONNECTIONS {
+            thread::sleep(Duration::from_millis(10));
         }
+        CONNECTIONS.fetch_add(1, Ordering::Relaxed);
         let answering = thread::Builder::new().spawn(move || {
             // What fails here is the connection's end, and nobody else's concern.
             let _answered = answer(stream, port);
@@ -44,9 +46,8 @@ pub(super) fn serve(listener: &TcpListener, port: u16) -> Result<(), Failure> {
 }
 
 fn answer(mut stream: TcpStream, port: u16) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    let Some(head) = request::read(&mut stream) else { return Ok(()) };
+    let Some(head) = request::read(&mut Patient::new(&stream, PATIENCE)) else { return Ok(()) };
     let found = head.and_then(|head| {
         let path = request::path(&head, port)?;
         Ok(pages::at(path))
@@ -75,5 +76,8 @@ fn answer(mut stream: TcpStream, port: u16) -> io::Result<()> {
     );
     stream.write_all(head.as_bytes())?;
     stream.write_all(content)?;
-    stream.flush()
+    // A connection that is closed while data waits in it is reset, and the client may lose the answer.
+    stream.shutdown(Shutdown::Write)?;
+    io::copy(&mut Patient::new(&stream, PATIENCE).take(LEFT_OVER), &mut io::sink())?;
+    Ok(())
 }

@@ -64,10 +64,11 @@ pub(super) struct Categories {
 }
 
 impl Categories {
-    /// Fails if an element has a number that no value has.
-    pub(super) fn new(numbers: Numbers, values: Box<dyn Column>) -> PyResult<Self> {
-        let is_value = |i: usize| numbers.array.is_null(i) || numbers.get(i) < values.len();
-        match (0..numbers.array.len).find(|&i| !is_value(i)) {
+    /// Fails if an element has a number that no value has. The elements at these positions, which are in order, are
+    /// never read: in a structure that is null, a field may have any number.
+    pub(super) fn new(numbers: Numbers, values: Box<dyn Column>, absent: &[usize]) -> PyResult<Self> {
+        let is_value = |i: &usize| numbers.get(*i) < values.len() || absent.binary_search(i).is_ok();
+        match (0..numbers.array.len).find(|i| !is_value(i)) {
             Some(i) => Err(PyValueError::new_err(format!(
                 "element {i} of the Arrow dictionary array is value {}, but the dictionary has {} values: report this to \
                  the library that exported it",

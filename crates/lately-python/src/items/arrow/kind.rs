@@ -4,7 +4,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::categories::{Categories, Numbers};
-use super::texts::{Offsets, Views};
+use super::texts::{Absent, Offsets, Views};
 use crate::arrow::{ArraySlice, Schema};
 use crate::errors;
 use crate::items::column::{Column, column_refused};
@@ -112,22 +112,19 @@ impl Kind {
                     fields.collect::<PyResult<_>>().map(Self::Fields)
                 }
             },
-            other => match (other.strip_prefix("w:").map(str::parse), other.starts_with('t')) {
-                (Some(Ok(_)), _) if producer == Producer::Polars => refused(
+            other => match other.strip_prefix("w:").map(str::parse) {
+                Some(Ok(_)) if producer == Producer::Polars => refused(
                     "Python objects (the Polars type Object)",
                     "pass the column's .to_list(), or a table with columns of other types",
                 ),
-                (Some(Ok(width)), _) => Ok(Self::Fixed { width }),
-                (_, true) => refused("dates or times", "cast the column to int64, or to strings"),
-                _ => refused(
-                    &format!("elements of the Arrow type `{other}`"),
-                    "cast the column to strings or int64",
-                ),
+                Some(Ok(width)) => Ok(Self::Fixed { width }),
+                _ => Err(refusal(other)),
             },
         }
     }
 
-    pub(super) fn column(&self, array: ArraySlice) -> PyResult<Box<dyn Column>> {
+    /// `absent` are the positions of the nulls, of fields, too, in order. These elements are never read.
+    pub(super) fn column(&self, array: ArraySlice, absent: &[usize]) -> PyResult<Box<dyn Column>> {
         Ok(match self {
             &Self::Integers { is_signed, width } => {
                 let integers = strided(array, width)?.into_integers(is_signed, false);
@@ -137,16 +134,19 @@ impl Kind {
             }
             &Self::Fixed { width } => strided(array, width)?.into_bytes(false),
             Self::Dictionary { width, values } => {
-                let values = values.column(array.dictionary()?)?;
-                Box::new(Categories::new(Numbers::new(array, *width)?, values)?)
+                // Nulls among the values are known as nulls of the elements.
+                let values = values.column(array.dictionary()?, &[])?;
+                Box::new(Categories::new(Numbers::new(array, *width)?, values, absent)?)
             }
             Self::Offsets32 => Box::new(Offsets::<i32>::new(array)?),
             Self::Offsets64 => Box::new(Offsets::<i64>::new(array)?),
-            Self::Views | Self::Nulls => Box::new(Views::new(array)?),
+            Self::Views => Box::new(Views::new(array)?),
+            Self::Nulls => Box::new(Absent { len: array.len }),
             // One value alone is its own item, not a key.
-            Self::Fields(fields) if fields.len() == 1 => fields[0].kind.column(array.child(0)?)?,
+            Self::Fields(fields) if fields.len() == 1 => fields[0].kind.column(array.child(0)?, absent)?,
             Self::Fields(fields) => {
-                let columns = fields.iter().enumerate().map(|(i, field)| field.kind.column(array.child(i)?));
+                let columns =
+                    fields.iter().enumerate().map(|(i, field)| field.kind.column(array.child(i)?, absent));
                 Box::new(Keys::new(columns.collect::<PyResult<_>>()?, array.len))
             }
         })
@@ -194,6 +194,30 @@ impl Kind {
         }
         Ok(())
     }
+}
+
+/// The error for a type whose elements are not items.
+fn refusal(format: &str) -> PyErr {
+    let kind = match format {
+        "+r" => {
+            return column_refused(
+                "run-end encoded values",
+                "decode the column, for example with pyarrow.compute.run_end_decode(column)",
+            );
+        }
+        "+l" | "+L" | "+vl" | "+vL" => "lists",
+        "+m" => "maps",
+        _ if format.starts_with("+w:") => "lists",
+        _ if format.starts_with("+u") => "unions",
+        _ if format.starts_with("d:") => "decimals",
+        _ if format.starts_with('t') => "dates or times",
+        _ => &format!("elements of the Arrow type `{format}`"),
+    };
+    let remedy = match kind {
+        "lists" | "maps" | "unions" => "make a text or an integer of each, or pass a list of tuples",
+        _ => "cast the column to int64, or to strings",
+    };
+    column_refused(kind, remedy)
 }
 
 impl Field {

@@ -39,8 +39,11 @@ pub(super) fn columns(
     let mut columns = Vec::with_capacity(exported.chunks.len());
     let (mut before, mut missing) = (0, Vec::new());
     for array in exported.chunks {
+        let mut absent = Vec::new();
         if nulls.are_skipped() {
-            kind.for_each_null(&array, &mut |position| missing.push(before + position))?;
+            kind.for_each_null(&array, &mut |position| absent.push(position))?;
+            absent.sort_unstable();
+            absent.dedup();
         } else if let Some(null) = kind.first_null(&array)? {
             let place = null.column.map(|name| format!(" in the column \"{name}\"")).unwrap_or_default();
             return Err(PyValueError::new_err(format!(
@@ -49,10 +52,9 @@ pub(super) fn columns(
                 nulls::REMEDY
             )));
         }
+        missing.extend(absent.iter().map(|position| before + position));
         before += array.len;
-        columns.push(kind.column(array)?);
+        columns.push(kind.column(array, &absent)?);
     }
-    missing.sort_unstable();
-    missing.dedup();
     Ok((columns, missing))
 }

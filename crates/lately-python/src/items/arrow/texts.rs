@@ -95,3 +95,20 @@ impl Elements for Views {
         }
     }
 }
+
+/// Nothing but nulls, which have no memory at all, and are never read.
+pub(super) struct Absent {
+    pub(super) len: usize,
+}
+
+impl Elements for Absent {
+    type Element<'a> = &'a [u8];
+
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    unsafe fn element(&self, _i: usize) -> &[u8] {
+        &[]
+    }
+}

@@ -39,6 +39,8 @@ mod line;
 mod portable;
 #[cfg(feature = "std")]
 mod shared;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+mod simd128;
 mod spare;
 #[cfg(target_arch = "x86_64")]
 mod sse2;

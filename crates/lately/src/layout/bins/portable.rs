@@ -2,6 +2,8 @@
 #![allow(clippy::inline_always)] // see `kernel::Work`: only inlined code is compiled for the kernel
 
 use super::kernel::{BinKernel, HEADER, LINE_WORDS, Line};
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+use super::simd128::equal_lanes;
 use crate::layout::instructions::Portable;
 
 impl BinKernel for Portable {
@@ -45,6 +47,7 @@ pub(super) fn move_lanes<const LANE: u32>(line: &mut Line, places: u64, last: u3
 }
 
 /// Places are never in the last word.
+#[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
 #[inline(always)]
 fn equal_lanes<const LANE: u32>(line: &Line, fingerprint: u64) -> u64 {
     let lanes = 64 / LANE;
