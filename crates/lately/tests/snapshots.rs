@@ -600,6 +600,8 @@ fn with_largest_counters(filter: &Filter) -> Filter {
     Filter::from_bytes(&with_right_checksum(bytes)).unwrap()
 }
 
+type Operation = fn(&mut Filter);
+
 /// Only forged snapshots have such counters. What is loaded can be saved, and loaded again, whatever happens between.
 #[test]
 fn a_filter_whose_counters_are_as_large_as_can_be_can_still_be_saved() {
@@ -609,7 +611,7 @@ fn a_filter_whose_counters_are_as_large_as_can_be_can_still_be_saved() {
     for mut fresh in filters().into_iter().chain(elastic) {
         fresh.clear();
         let mut filter = with_largest_counters(&fresh);
-        let operations: [(&str, fn(&mut Filter)); 9] = [
+        let operations: [(&str, Operation); 9] = [
             ("nothing", |_| ()),
             ("insert", |filter| filter.insert("kept")),
             ("check_and_insert", |filter| _ = filter.check_and_insert("kept")),
