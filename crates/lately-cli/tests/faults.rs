@@ -79,14 +79,14 @@ impl Place {
         self.files.file("out", numbers(0..OLD));
         fs::copy(self.beside.path("old"), self.files.path("state")).unwrap();
         // What was there before is on the disk.
-        let mut names = String::new();
+        let mut names = Vec::new();
         for name in self.files.entries() {
             let path = self.files.path(&name);
             let inode = fs::metadata(&path).unwrap().ino();
             fs::copy(path, self.beside.path(&format!("durable/{inode}"))).unwrap();
-            names += &format!("{inode} {name}\n");
+            names.push(format!("{inode} {name}"));
         }
-        fs::write(self.beside.path("durable/names"), names).unwrap();
+        fs::write(self.beside.path("durable/names"), names.join("\n")).unwrap();
     }
 
     /// Runs `dedup` with a fault at this call, in pieces so that checkpoints fall between them; returns its exit code,
@@ -136,7 +136,9 @@ impl Place {
     fn after_power_cut(&self, has_present_names: bool) -> HashMap<String, Vec<u8>> {
         let names = if has_present_names {
             let inode = |name: &String| fs::metadata(self.files.path(name)).unwrap().ino();
-            self.files.entries().iter().map(|name| format!("{} {name}\n", inode(name))).collect()
+            let lines: Vec<_> =
+                self.files.entries().iter().map(|name| format!("{} {name}", inode(name))).collect();
+            lines.join("\n")
         } else {
             fs::read_to_string(self.beside.path("durable/names")).unwrap()
         };

@@ -1,9 +1,10 @@
 //! Replays what the fuzzer (fuzz/, CONTRIBUTING.md) has kept, and some thousand random inputs, through the same functions.
 
 mod common;
+mod fuzzing;
 
 use common::Random;
-use common::fuzzing::{operations, snapshot};
+use fuzzing::{operations, snapshot};
 
 /// The kept inputs of a target, and how many random ones to add.
 fn replay(target: &str, rounds: u64, run: fn(&[u8])) {

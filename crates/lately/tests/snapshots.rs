@@ -600,6 +600,8 @@ fn with_largest_counters(filter: &Filter) -> Filter {
     Filter::from_bytes(&with_right_checksum(bytes)).unwrap()
 }
 
+type Operation = fn(&mut Filter);
+
 /// Only forged snapshots have such counters. What is loaded can be saved, and loaded again, whatever happens between.
 #[test]
 fn a_filter_whose_counters_are_as_large_as_can_be_can_still_be_saved() {
@@ -609,18 +611,18 @@ fn a_filter_whose_counters_are_as_large_as_can_be_can_still_be_saved() {
     for mut fresh in filters().into_iter().chain(elastic) {
         fresh.clear();
         let mut filter = with_largest_counters(&fresh);
-        let mut operations: Vec<(&str, Box<dyn FnMut(&mut Filter)>)> = vec![
-            ("nothing", Box::new(|_| ())),
-            ("insert", Box::new(|filter| filter.insert("kept"))),
-            ("check_and_insert", Box::new(|filter| _ = filter.check_and_insert("kept"))),
-            ("check_or_insert", Box::new(|filter| _ = filter.check_or_insert(item(1)))),
-            ("a backward step", Box::new(|filter| filter.advance_to(3))),
-            ("overload", Box::new(|filter| (0..2_000).for_each(|number| filter.insert(item(number))))),
-            ("a batch", Box::new(|filter| filter.insert_batch(&(0..400).map(item).collect::<Vec<_>>()))),
-            ("a later time", Box::new(|filter| filter.advance_to(u64::MAX - 4_000))),
-            ("the latest time", Box::new(|filter| filter.advance_to(u64::MAX))),
+        let operations: [(&str, Operation); 9] = [
+            ("nothing", |_| ()),
+            ("insert", |filter| filter.insert("kept")),
+            ("check_and_insert", |filter| _ = filter.check_and_insert("kept")),
+            ("check_or_insert", |filter| _ = filter.check_or_insert(item(1))),
+            ("a backward step", |filter| filter.advance_to(3)),
+            ("overload", |filter| (0..2_000).for_each(|number| filter.insert(item(number)))),
+            ("a batch", |filter| filter.insert_batch(&(0..400).map(item).collect::<Vec<_>>())),
+            ("a later time", |filter| filter.advance_to(u64::MAX - 4_000)),
+            ("the latest time", |filter| filter.advance_to(u64::MAX)),
         ];
-        for (what, operation) in &mut operations {
+        for (what, operation) in operations {
             operation(&mut filter);
             let shape = filter.plan().shape;
             let context = || format!("{shape:?} after {what}");

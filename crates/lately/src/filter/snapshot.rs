@@ -350,9 +350,9 @@ impl Elastic {
     fn write(&self, lines_at: impl Iterator<Item = u64>, out: &mut Writer) {
         out.u64(self.lines);
         if self.look_at == u64::MAX {
-            out.u64(u64::MAX)
+            out.u64(u64::MAX);
         } else {
-            out.count(self.look_at)
+            out.count(self.look_at);
         }
         out.u64(self.oldest_in_window);
         let History { growths, shrinks, peak_lines, spilled, spilled_before } = self.history;
@@ -675,7 +675,7 @@ impl Header {
 /// The generation, or beyond the limit an equivalent one: all stamps are the same in it. They are generations modulo
 /// 2^15 or 2^8 in rows and lines, modulo 255 in spares, and turns modulo 2.
 fn valid_generation(ring: &Ring) -> u64 {
-    let round = u64::from(ring.segments()) * 255 << 15;
+    let round = (u64::from(ring.segments()) * 255) << 15;
     let excess = ring.generation().saturating_sub(MAX_GENERATION);
     ring.generation() - excess.next_multiple_of(round)
 }

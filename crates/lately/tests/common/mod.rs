@@ -2,7 +2,6 @@
 #![allow(dead_code, unreachable_pub)]
 
 pub mod counting_allocator;
-pub mod fuzzing;
 pub mod generations;
 
 use std::collections::HashMap;

@@ -99,7 +99,7 @@ impl<W: SpareWords> Spare<W> {
     /// Returns true if a filter can have written this word.
     pub(super) fn is_valid(&self, word: usize, now: &Generation) -> bool {
         let cell = |number: u64| self.words.word(word) >> (8 * number) & 0xff;
-        (0..CELLS_PER_WORD).all(|number| cell_may_have(cell(number), now, self.generations))
+        (0..CELLS_PER_WORD).all(|number| cell_may_have(cell(number), now))
     }
 
     /// The greatest age of a cell that has not been visited since it left the window.
@@ -179,10 +179,11 @@ pub(super) fn cell_hash(item: u64, probe: u64) -> u64 {
     remix(item, FIRST_LANE + probe)
 }
 
-/// Returns true if a filter whose window has so many older generations can have a cell with this content.
-pub(super) fn cell_may_have(written: u64, now: &Generation, generations: u32) -> bool {
-    let oldest = now.number().min(u64::from(generations) + SHIFTS_PER_ROUND + 1);
-    cell_age(written, now).is_none_or(|age| u64::from(age) <= oldest)
+/// Returns true if a filter can have a cell with this content. Only a forged cell is older than its next visit allows; that
+/// visit empties it. If it were refused here, a loaded filter could make snapshots that are refused: this one may become
+/// older before it is visited.
+pub(super) fn cell_may_have(written: u64, now: &Generation) -> bool {
+    cell_age(written, now).is_none_or(|age| u64::from(age) <= now.number())
 }
 
 /// The word of a cell, and the cell's bits in it.

@@ -102,7 +102,7 @@ impl Contents for ElasticBins {
             }
             let cells =
                 line.iter().flat_map(|word| (0..CELLS_PER_WORD).map(move |cell| word >> (8 * cell) & 0xff));
-            cells.into_iter().all(|cell| cell_may_have(cell, now, format.shape().window_generations))
+            cells.into_iter().all(|cell| cell_may_have(cell, now))
         })
     }
 }
