@@ -279,7 +279,9 @@ fn wait_for_new_file(log: &Log, output: &str, next: &mut u64, round: u64) {
     log.append(&format!("record {next}\n"));
     let child = log.start(&format!("--output {output}"));
     wait_for(output, *next);
-    assert_eq!(end(child), "");
+    // The kill may have torn a record of the output.
+    let told = end(child);
+    assert!(told.is_empty() || told.contains("its last record was cut off"), "{told}");
 }
 
 /// Waits until this record is in the file.
