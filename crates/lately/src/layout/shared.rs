@@ -58,9 +58,8 @@ impl SharedMemory {
 }
 
 /// Brings a copy up to date with the current ring. Copying began in generation `before`, after its shift was complete.
-/// Segments that were
-/// recycled meanwhile may have been copied before or after that, so they are emptied. Every other word has a
-/// value that it had at some moment since copying began.
+/// Segments that were recycled meanwhile may have been copied before or after that, so they are emptied.
+/// Every other word has a value that it had at some moment since copying began.
 pub(crate) fn forget_what_moved(memory: &mut Memory, before: u64, now: &Ring) {
     let recycled = (now.generation() - before).min(now.segments().into()) as u32;
     match memory {
