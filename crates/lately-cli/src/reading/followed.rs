@@ -5,7 +5,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::position::{Position, first_bytes};
+use super::position::{Position, RECOGNISED_BY, first_bytes};
 use crate::failure::Failure;
 use crate::system::identity::Identity;
 
@@ -60,8 +60,7 @@ impl Followed {
     pub(super) fn resume(path: &Path, position: &Position) -> Result<Resumed, Failure> {
         let mut lost = "it is no longer in the same directory";
         if let Ok(file) = File::open(path) {
-            let same = |file: &File| position.is_in(file);
-            if same(&file).map_err(|error| Failure::file(path, &error))? {
+            if position.is_in(&file).map_err(|error| Failure::file(path, &error))? {
                 let followed = Self::at(file, position).map_err(|error| Failure::file(path, &error))?;
                 return Ok(Resumed::Found(followed));
             }
@@ -79,12 +78,12 @@ impl Followed {
         Ok(Resumed::Lost(lost))
     }
 
-    /// Notes that these bytes were read, the last ones of `buffer`.
-    pub(super) fn note_read(&mut self, read: &[u8]) -> io::Result<()> {
-        if self.read < 256 {
+    /// Notes that so many more bytes were read.
+    pub(super) fn note_read(&mut self, bytes: usize) -> io::Result<()> {
+        if self.read < RECOGNISED_BY as u64 {
             self.first = first_bytes(&self.file)?;
         }
-        self.read += read.len() as u64;
+        self.read += bytes as u64;
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use crate::system::identity::Identity;
 use crate::system::read_at::read_at;
 
 /// A file is recognised by as many of its first bytes: its number may have been given to another one.
-const RECOGNISED_BY: usize = 256;
+pub(super) const RECOGNISED_BY: usize = 256;
 
 /// A place in a file, which is recognised under any name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

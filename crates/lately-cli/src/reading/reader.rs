@@ -171,7 +171,7 @@ impl Reader {
                     ))
                     .into());
                 }
-                followed.note_read(bytes).map_err(|error| failed(&error))?;
+                followed.note_read(read).map_err(|error| failed(&error))?;
                 batch.filled += read;
                 self.finder.add_complete(batch)?;
                 while batch.is_full() {
