@@ -5,27 +5,12 @@ mod common;
 
 use std::time::Duration;
 
-use common::assert_rate_is;
+use common::{assert_rate_is, chosen};
 use lately::{Builder, Filter, HashFunction, Layout};
 
 const RATE: f64 = 1e-3;
 const KEYED: HashFunction = HashFunction::SipHash13 { key: *b"nobody knows it!" };
 const STRANGERS: u64 = 400_000;
-
-/// Numbers whose hashes with the default seed select one eighth of the rows or even lines, and one eighth of the odd
-/// lines: both are selected by the upper bits, of the hash and of the hash mixed once more (docs/format.md).
-fn chosen(count: usize) -> Vec<u64> {
-    let mixed = |hash: u64| {
-        let product = u128::from(hash ^ 0x9e37_79b9_7f4a_7c15) * 0x243f_6a88_85a3_08d3;
-        (product >> 64) as u64 ^ product as u64
-    };
-    let known = HashFunction::default();
-    let is_aimed = |number: &u64| {
-        let hash = known.hash_of(*number);
-        hash >> 61 == 0 && mixed(hash) >> 61 == 0
-    };
-    (0..).filter(is_aimed).take(count).collect()
-}
 
 /// The strangers of 400 000 that the filter reports. They are not chosen by anybody.
 fn mistaken(filter: &Filter) -> u64 {

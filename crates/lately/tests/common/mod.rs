@@ -6,7 +6,22 @@ pub mod generations;
 
 use std::collections::HashMap;
 
-use lately::{Builder, Filter, Layout, Segment, Shape};
+use lately::{Builder, Filter, HashFunction, Layout, Segment, Shape};
+
+/// Numbers whose hashes with the default seed select one eighth of the rows or even lines, and one eighth of the odd
+/// lines: both are selected by the upper bits, of the hash and of the hash mixed once more (docs/format.md).
+pub fn chosen(count: usize) -> Vec<u64> {
+    let mixed = |hash: u64| {
+        let product = u128::from(hash ^ 0x9e37_79b9_7f4a_7c15) * 0x243f_6a88_85a3_08d3;
+        (product >> 64) as u64 ^ product as u64
+    };
+    let known = HashFunction::default();
+    let is_aimed = |number: &u64| {
+        let hash = known.hash_of(*number);
+        hash >> 61 == 0 && mixed(hash) >> 61 == 0
+    };
+    (0..).filter(is_aimed).take(count).collect()
+}
 
 /// An exact window: the number (1 for the first) and the time of every item's last insert.
 #[derive(Clone, Default)]
