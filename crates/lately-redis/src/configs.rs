@@ -14,6 +14,7 @@ static DEFAULT_ERROR_RATE: TextConfig<f64> = TextConfig::new(c"default-error-rat
 static DEFAULT_SLACK: TextConfig<Option<f64>> = TextConfig::new(c"default-slack", c"auto", parse_slack);
 static DEFAULT_LAYOUT: EnumConfig = EnumConfig::new(c"default-layout", LAYOUTS_AND_AUTO);
 const LAYOUTS_AND_AUTO: &[&CStr] = &[c"auto", c"slices", c"blocks", c"rows", c"bins"];
+static DEFAULT_KEYED: EnumConfig = EnumConfig::new(c"default-keyed", &[c"no", c"yes"]);
 /// The default is the server's default limit for one reply or one argument.
 static MAX_BYTES_PER_KEY: IntegerConfig =
     IntegerConfig::new(c"max-bytes-per-key", 512 << 20, 1024, i64::MAX).in_bytes();
@@ -25,6 +26,7 @@ pub(crate) fn register(module: &Module) -> Result<(), NotRegistered> {
     module.text_config::<Defaults, _>(&DEFAULT_ERROR_RATE)?;
     module.text_config::<Defaults, _>(&DEFAULT_SLACK)?;
     module.enum_config::<Defaults>(&DEFAULT_LAYOUT)?;
+    module.enum_config::<Defaults>(&DEFAULT_KEYED)?;
     module.integer_config::<Defaults>(&MAX_BYTES_PER_KEY)?;
     module.enum_config::<Defaults>(&AUTO_CREATE)
 }
@@ -65,6 +67,11 @@ pub(crate) fn default_promise() -> Promise {
     promise.max_slack = DEFAULT_SLACK.get().flatten();
     promise.layout = layout_named(DEFAULT_LAYOUT.get());
     promise
+}
+
+/// Returns true if a filter gets a secret key unless its options say otherwise.
+pub(crate) fn default_keyed() -> bool {
+    DEFAULT_KEYED.get() == c"yes"
 }
 
 /// Returns `None` for `auto`: the planner chooses.

@@ -63,7 +63,7 @@ def test_command_docs(ask):
         text = str(docs)
         assert "summary" in text and "complexity" in text and "arguments" in text, name
     text = str(ask("COMMAND", "DOCS", "apbf.reserve"))
-    for word in ("error-rate", "window", "SPAN", "OVERLOAD", "SLACK", "LAYOUT", "BINS", "SHAPE", "SEED", "pure-token"):
+    for word in ("error-rate", "window", "SPAN", "OVERLOAD", "SLACK", "LAYOUT", "BINS", "SHAPE", "SEED", "KEYED", "pure-token"):
         assert word in text, word
 
 

@@ -139,7 +139,7 @@ def test_info_has_all_fields_and_each_alone(client):
     client.execute_command("APBF.INSERT", "f", "WINDOW", 1000, "SPAN", 60_000, "ITEMS", *items(0, 100))
     fields = info(client, "f")
     assert list(fields) == [
-        "window", "span_ms", "overload", "layout", "shape", "items_per_generation", "guaranteed_window", "most_memory_bytes",
+        "window", "span_ms", "overload", "layout", "shape", "hash", "items_per_generation", "guaranteed_window", "most_memory_bytes",
         "bits_per_item", "error_rate", "slack", "memory_bytes", "peak_memory_bytes", "growths", "shrinks", "allocated_bytes", "inserts", "new_items", "repeats", "lookups",
         "misses", "generation", "latest_ms", "backward_steps", "overloaded_generations", "estimated_items", "fills",
         "estimated_error_rate", "estimated_spilled_items"]
@@ -248,7 +248,7 @@ def test_defaults_are_configs(server):
     before = client.config_get("apbf.*")
     assert before == {
         "apbf.default-window": "100000", "apbf.default-error-rate": "0.001", "apbf.default-slack": "auto",
-        "apbf.default-layout": "auto", "apbf.max-bytes-per-key": str(512 << 20), "apbf.auto-create": "yes", "apbf.template": ""}
+        "apbf.default-layout": "auto", "apbf.default-keyed": "no", "apbf.max-bytes-per-key": str(512 << 20), "apbf.auto-create": "yes", "apbf.template": ""}
     changed = {
         "apbf.default-window": 2000, "apbf.default-error-rate": "0.02", "apbf.default-slack": "0.4",
         "apbf.default-layout": "blocks"}

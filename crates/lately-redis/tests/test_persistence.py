@@ -7,7 +7,7 @@ import redis
 
 from conftest import Server, eventually, info, items
 
-KEYS = ("count", "slices", "blocks", "rows", "bins", "time", "rate", "empty", "sparse", "elastic", "grown", "shrunk")
+KEYS = ("count", "slices", "blocks", "rows", "bins", "time", "rate", "empty", "sparse", "elastic", "grown", "shrunk", "keyed")
 
 
 def fill(client):
@@ -36,6 +36,8 @@ def fill(client):
     client.execute_command("APBF.APPLY", "shrunk", 5_000, "EVERY", *items(0, 50_000))
     client.execute_command("APBF.APPLY", "shrunk", 6_000, "EVERY", *items(50_000, 50))
     client.execute_command("APBF.APPLY", "shrunk", 6_500, "EVERY", *items(50_050, 50))
+    client.execute_command("APBF.RESERVE", "keyed", 0.001, 1000, "KEYED")
+    client.execute_command("APBF.MADD", "keyed", *items(0, 1500))
     client.execute_command("APBF.RESERVE", "empty", 0.01, 100)
     # In an append-only file it has several pieces, most of them all zero.
     client.execute_command("APBF.RESERVE", "sparse", 0.001, 1_000_000)

@@ -8,7 +8,7 @@ import redis
 
 from conftest import eventually, info, items
 
-KEYS = ("count", "slices", "rows", "bins", "time", "rate", "elastic", "default", "script")
+KEYS = ("count", "slices", "rows", "bins", "time", "rate", "elastic", "keyed", "default", "script")
 
 
 def follow(replica, primary):
@@ -41,12 +41,13 @@ def create(client):
     client.execute_command("APBF.RESERVE", "time", 0.001, 1000, "SPAN", 300)
     client.execute_command("APBF.RESERVE", "rate", 0.01, 200, "SPAN", 400, "OVERLOAD", "RATE")
     client.execute_command("APBF.RESERVE", "elastic", 0.01, 0, "SPAN", 400)
+    client.execute_command("APBF.RESERVE", "keyed", 0.001, 0, "SPAN", 500, "KEYED")
 
 
 def work(client, numbers, rounds=60):
     """Writes in every way, mixed, with pauses in which time windows age."""
     for _ in range(rounds):
-        key = numbers.choice(KEYS[:7])
+        key = numbers.choice(KEYS[:8])
         some = [f"{numbers.randrange(3000)}" for _ in range(numbers.choice((1, 1, 2, 30)))]
         way = numbers.randrange(8)
         if way == 0:

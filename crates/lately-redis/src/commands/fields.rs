@@ -1,7 +1,7 @@
 //! The fields of a filter and of a plan: their names, and how each is computed, so that one field costs no more than
 //! itself.
 
-use lately::{Filter, Plan, Shape, Window};
+use lately::{Filter, HashFunction, Plan, Shape, Window};
 
 use super::options::overload_word;
 use crate::server::Reply;
@@ -16,6 +16,7 @@ pub(super) struct Constants {
     items_per_generation: u64,
     /// The most memory of an elastic filter.
     most_memory_bytes: u64,
+    is_keyed: bool,
 }
 
 pub(super) const CONSTANTS: &[Field<Constants>] = &[
@@ -26,6 +27,8 @@ pub(super) const CONSTANTS: &[Field<Constants>] = &[
     }),
     ("layout", |it| Reply::Text(it.shape.segment.layout().to_string())),
     ("shape", |it| Reply::Text(it.shape.to_string())),
+    // The name only: the key is secret.
+    ("hash", |it| Reply::Text(if it.is_keyed { "siphash13" } else { "xxh3" }.into())),
     ("items_per_generation", |it| Reply::count(it.items_per_generation)),
     ("guaranteed_window", |it| {
         Reply::count(it.items_per_generation * u64::from(it.shape.window_generations))
@@ -35,9 +38,9 @@ pub(super) const CONSTANTS: &[Field<Constants>] = &[
 ];
 
 impl Constants {
-    pub(super) fn of_plan(plan: &Plan) -> Self {
+    pub(super) fn of_plan(plan: &Plan, is_keyed: bool) -> Self {
         let Plan { window, shape, items_per_generation, memory_bytes, .. } = *plan;
-        Self { window, shape, items_per_generation, most_memory_bytes: memory_bytes }
+        Self { window, shape, items_per_generation, most_memory_bytes: memory_bytes, is_keyed }
     }
 
     pub(super) fn of_filter(filter: &Filter) -> Self {
@@ -46,6 +49,7 @@ impl Constants {
             shape: filter.shape(),
             items_per_generation: filter.items_per_generation(),
             most_memory_bytes: filter.most_memory_bytes_after(u64::MAX),
+            is_keyed: matches!(filter.hash_function(), HashFunction::SipHash13 { .. }),
         }
     }
 }

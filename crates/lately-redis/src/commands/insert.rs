@@ -74,7 +74,7 @@ impl<'a> InsertArguments<'a> {
                 _ if read.options.read_option(keyword, &mut arguments)? => {}
                 _ => {
                     return Err(Failure::new(format!(
-                        "'{}' is not an option: write ITEMS before the items; options are ERROR, WINDOW, SPAN, OVERLOAD, SLACK, LAYOUT, SHAPE, SEED, NX and NOCREATE",
+                        "'{}' is not an option: write ITEMS before the items; options are ERROR, WINDOW, SPAN, OVERLOAD, SLACK, LAYOUT, SHAPE, SEED, KEYED, NX and NOCREATE",
                         shown(keyword)
                     )));
                 }

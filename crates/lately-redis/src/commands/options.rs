@@ -41,7 +41,11 @@ pub(super) const OPTIONS: [Parameter; 5] = [
     Parameter::all_of(c"shape", &[Parameter::integer(c"k"), Parameter::integer(c"l")])
         .after(c"SHAPE")
         .optional(),
-    Parameter::integer(c"seed").after(c"SEED").optional(),
+    Parameter::one_of(
+        c"hash",
+        &[Parameter::integer(c"seed").after(c"SEED"), Parameter::keyword(c"keyed", c"KEYED")],
+    )
+    .optional(),
 ];
 
 /// How long RESERVE and PLAN take, as `COMMAND DOCS` shows it.
@@ -63,7 +67,14 @@ pub(super) const RATE_WINDOW_AND_OPTIONS: [Parameter; 7] = [
 pub(super) struct Options {
     /// `window` is the argument of this name, also with SPAN; 0 for a time window whose memory follows the traffic.
     pub(super) given: Promise,
-    seed: Option<u64>,
+    hash: Option<Hash>,
+}
+
+/// The hash of a new filter. A key is made with the filter, so a template makes another one for each key.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Hash {
+    Seeded(u64),
+    Keyed,
 }
 
 impl Options {
@@ -76,7 +87,7 @@ impl Options {
             if !options.read_option(keyword.as_ref(), arguments)? {
                 let keyword = shown(keyword.as_ref());
                 return Err(Failure::new(format!(
-                    "'{keyword}' is not an option: options are SPAN, OVERLOAD, SLACK, LAYOUT, SHAPE and SEED"
+                    "'{keyword}' is not an option: options are SPAN, OVERLOAD, SLACK, LAYOUT, SHAPE, SEED and KEYED"
                 )));
             }
         }
@@ -109,10 +120,37 @@ impl Options {
                 let k = arguments.integer("SHAPE's k", 1..=u32::MAX)?;
                 set_once("SHAPE", &mut given.shape, (k, arguments.integer("SHAPE's l", 1..=u32::MAX)?))?;
             }
-            b"SEED" => set_once("SEED", &mut self.seed, arguments.integer("SEED", 0..=u64::MAX)?)?,
+            b"SEED" => self.set_hash("SEED", Hash::Seeded(arguments.integer("SEED", 0..=u64::MAX)?))?,
+            b"KEYED" => self.set_hash("KEYED", Hash::Keyed)?,
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    fn set_hash(&mut self, name: &str, hash: Hash) -> Result<(), Failure> {
+        if matches!(
+            (self.hash, hash),
+            (Some(Hash::Seeded(_)), Hash::Keyed) | (Some(Hash::Keyed), Hash::Seeded(_))
+        ) {
+            return Err(Failure::new(
+                "SEED and KEYED are both given, but a filter has one hash: give KEYED if senders may be hostile, otherwise SEED",
+            ));
+        }
+        set_once(name, &mut self.hash, hash)
+    }
+
+    /// Returns true if the filter gets a secret key.
+    pub(super) fn is_keyed(&self) -> bool {
+        self.hash.map_or_else(configs::default_keyed, |hash| hash == Hash::Keyed)
+    }
+
+    /// Returns the hash of a filter; another one at every call if it has a key.
+    fn hash_function(&self) -> Result<HashFunction, Failure> {
+        match self.hash {
+            _ if self.is_keyed() => Ok(HashFunction::SipHash13 { key: secret_key()? }),
+            Some(Hash::Seeded(seed)) => Ok(HashFunction::Xxh3 { seed }),
+            _ => Ok(HashFunction::default()),
+        }
     }
 
     /// Returns the promise; the configs supply the options that were not given.
@@ -166,7 +204,7 @@ impl Options {
     pub(super) fn build(&self) -> Result<Box<Value>, Failure> {
         let plan = self.plan()?;
         configs::check_size(plan.memory_bytes)?;
-        let blueprint = plan.blueprint(HashFunction::Xxh3 { seed: self.seed.unwrap_or(0) });
+        let blueprint = plan.blueprint(self.hash_function()?);
         let memory_bytes = plan.memory_bytes;
         let mut value = Value::new(|| Filter::from_blueprint(&blueprint)).map_err(|_| {
             Failure::new(format!(
@@ -176,6 +214,17 @@ impl Options {
         value.change(|filter| filter.set_clock(Clock::System));
         Ok(value)
     }
+}
+
+/// Returns a key that nobody can guess.
+fn secret_key() -> Result<[u8; 16], Failure> {
+    let mut key = [0; 16];
+    getrandom::fill(&mut key).map_err(|error| {
+        Failure::new(format!(
+            "the system gave no random bytes for the key of a filter: {error}: allow the server the call getrandom (or /dev/urandom), or leave out KEYED (or apbf.default-keyed)"
+        ))
+    })?;
+    Ok(key)
 }
 
 /// Returns the word of an overload policy in arguments and replies. It names what is kept, so it does not say
@@ -210,6 +259,10 @@ mod tests {
         assert_eq!(one.given.shape, Some((4, 12)));
         for (words, error) in [
             ("0.01 1000 SPAN 5 SPAN 6", "SPAN is given twice"),
+            ("0.01 1000 KEYED keyed", "KEYED is given twice"),
+            ("0.01 1000 KEYED SEED 7", "SEED and KEYED are both given"),
+            ("0.01 1000 SEED 7 KEYED", "SEED and KEYED are both given"),
+            ("0.01 1000 KEYED 7", "'7' is not an option"),
             ("0.01 -1", "window is '-1'"),
             ("lots 1000", "error_rate is 'lots'"),
             ("0.01 1000 SPAN", "SPAN needs a value"),
@@ -225,6 +278,19 @@ mod tests {
         assert!(overload.to_string().contains("OVERLOAD needs SPAN"));
         let zero = read("0.01 0").unwrap().plan().unwrap_err();
         assert!(zero.to_string().contains("a window of 0 makes room for whatever comes, which needs SPAN"));
+    }
+
+    #[test]
+    fn every_filter_with_a_key_has_another_one() {
+        let hash_of = |words: &str| read(words).unwrap().hash_function().unwrap();
+        assert_eq!(hash_of("0.01 1000"), HashFunction::Xxh3 { seed: 0 });
+        assert_eq!(hash_of("0.01 1000 SEED 7"), HashFunction::Xxh3 { seed: 7 });
+        let options = read("0.01 1000 keyed").unwrap();
+        assert!(options.is_keyed() && !read("0.01 1000 SEED 7").unwrap().is_keyed());
+        let [one, other] = [options.hash_function().unwrap(), options.hash_function().unwrap()];
+        assert!(
+            one != other && [one, other].iter().all(|hash| matches!(hash, HashFunction::SipHash13 { .. }))
+        );
     }
 
     #[test]

@@ -19,7 +19,7 @@ impl Command for Plan {
     fn run(call: &Call<'_>) -> Result<Reply, Failure> {
         let options = Options::read(&mut Arguments::new(call.arguments()))?;
         let plan = options.plan()?;
-        let constants = Constants::of_plan(&plan);
+        let constants = Constants::of_plan(&plan, options.is_keyed());
         Ok(Reply::Map(fields::all(CONSTANTS, &constants).chain(fields::all(PREDICTIONS, &plan)).collect()))
     }
 }
