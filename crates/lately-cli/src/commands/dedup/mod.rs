@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use lately::{Clock as FilterClock, Filter, Promise, Window};
+use lately::{Clock as FilterClock, Filter, HashFunction, Promise, Window};
 
 use super::files::Files;
 use super::flags::{PromiseFlags, RecordFlags, TimeFlags, units};
@@ -56,6 +56,10 @@ pub(crate) struct Dedup {
     /// Which sightings renew a record's place in the window
     #[arg(long, value_name = "WHEN", default_value = "every", help_heading = "Window")]
     refresh: Refresh,
+    /// Hash with a secret key, for hostile senders: without it, records can be chosen so that others are mistaken for
+    /// repeats. The key is random; a state keeps it
+    #[arg(long, help_heading = "Window")]
+    keyed: bool,
     #[command(flatten)]
     records: RecordFlags,
     #[command(flatten)]
@@ -125,7 +129,7 @@ impl Dedup {
         self.check_files(&inputs, &output)?;
         let promise = Promise::from(&self.promise);
         let mut state = self.open_state()?;
-        let mut filter = load_or_build(promise, state.as_mut())?;
+        let mut filter = load_or_build(promise, self.keyed, state.as_mut())?;
         self.check_label_and_clock(&mut filter)?;
         let mut finder =
             self.records.finder(self.time.fields(), self.time.times(), filter.hash_function())?;
@@ -364,7 +368,7 @@ fn is_standard_output(path: &Path) -> bool {
 }
 
 /// Loads the stored filter, which must keep the promise, or builds a new one if none is stored.
-fn load_or_build(promise: Promise, state: Option<&mut StateFile>) -> Result<Filter, Failure> {
+fn load_or_build(promise: Promise, keyed: bool, state: Option<&mut StateFile>) -> Result<Filter, Failure> {
     if let Some(state) = state
         && let Some(mut stored) = state.load()?
     {
@@ -372,9 +376,25 @@ fn load_or_build(promise: Promise, state: Option<&mut StateFile>) -> Result<Filt
             stored.set_max_memory(max_memory)?;
         }
         stored::check(&promise, &stored.plan(), state.path())?;
+        if keyed {
+            stored::check_key(stored.hash_function(), state.path())?;
+        }
         return Ok(stored);
     }
-    Ok(Filter::builder().promise(promise).build()?)
+    let hash = if keyed { HashFunction::SipHash13 { key: secret_key()? } } else { HashFunction::default() };
+    Ok(Filter::builder().promise(promise).hash_function(hash).build()?)
+}
+
+/// Returns a key that nobody can guess.
+fn secret_key() -> Result<[u8; 16], Failure> {
+    let mut key = [0; 16];
+    getrandom::fill(&mut key).map_err(|error| {
+        Failure::other(format!(
+            "--keyed: the system gave no random bytes for the key: {error}; allow this program the call getrandom (or \
+             /dev/urandom), or leave out --keyed"
+        ))
+    })?;
+    Ok(key)
 }
 
 /// Returns the first failure, which decides the exit code, and reports the others.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lately::{Clock, Plan, Promise, Window};
+use lately::{Clock, HashFunction, Plan, Promise, Window};
 
 use crate::commands::human::human_bytes;
 use crate::dates::exactly;
@@ -58,6 +58,19 @@ pub(super) fn check_clock(stored: Clock, asked: Clock, path: &Path) -> Result<()
     Err(Failure::other(format!(
         "{}: the window of the state is made of {was}, and other times would empty or freeze it; {remedy}, or name another \
          --state file to start with an empty filter",
+        path.display()
+    )))
+}
+
+/// Fails if the hash of a stored filter has no secret key. The filter does not hold its records, so they cannot be hashed
+/// again.
+pub(super) fn check_key(stored: HashFunction, path: &Path) -> Result<(), Failure> {
+    if matches!(stored, HashFunction::SipHash13 { .. }) {
+        return Ok(());
+    }
+    Err(Failure::other(format!(
+        "{}: --keyed was requested, but the state was saved without a key, and cannot get one later; leave out --keyed, \
+         or name another --state file to start with an empty filter",
         path.display()
     )))
 }
