@@ -5,6 +5,7 @@ Tests that need a server and the module (LATELY_REDIS_MODULE) are skipped if eit
 
 import asyncio
 import functools
+import hashlib
 import os
 import pickle
 import shutil
@@ -86,6 +87,8 @@ def test_wrong_arguments_reach_no_server() -> None:
         ShardedFilter(nobody, "x", 0, **PROMISE)
     with pytest.raises(ConfigError, match="no window was asked for"):
         ShardedFilter(nobody, "x", 4, false_positive_rate=1e-3)
+    with pytest.raises(ConfigError, match="seed and keyed were both given"):
+        ShardedFilter(nobody, "x", 4, **PROMISE, seed=1, keyed=True)
     with pytest.raises(TypeError, match="client cannot be of type SimpleNamespace: give a client of redis-py"):
         ShardedFilter(nobody, "x", 4, **PROMISE)
     with pytest.raises(TypeError, match="name cannot be of type bytes"):
@@ -337,6 +340,35 @@ def test_processes_must_agree_on_the_rate_and_the_policy(client: Any) -> None:
     ShardedFilter(client, "timed", 3, **timed, overload="keep_window")
     with pytest.raises(ConfigError, match="exists with overload='keep_window', but 'keep_rate' was asked for"):
         ShardedFilter(client, "timed", 3, **timed, overload="keep_rate")
+
+
+def test_keyed_shards_have_secret_keys_of_their_own(client: Any) -> None:
+    seen = ShardedFilter(client, "x", 4, **PROMISE, keyed=True)
+    assert seen.check_and_add_many(range(1000)) == [False] * 1000 and all(seen.contains_many(range(1000)))
+    assert {bytes(client.execute_command("APBF.INFO", key, "hash")) for key in seen.keys} == {b"siphash13"}
+    secrets = {bytes(client.execute_command("APBF.SNAPSHOT", key)[88:104]) for key in seen.keys}
+    assert len(secrets) == 4
+    # A process that does not ask for keys uses the same filter; the other way round it would go without.
+    assert all(ShardedFilter(client, "x", 4, **PROMISE).contains_many(range(1000)))
+    ShardedFilter(client, "y", 4, **PROMISE)
+    with pytest.raises(ConfigError, match="y:0} exists with the hash xxh3, which has no key, but keyed=True was asked for: ask for the hash"):
+        ShardedFilter(client, "y", 4, **PROMISE, keyed=True)
+
+
+def test_senders_can_aim_at_a_shard_unless_items_are_hashed_with_a_secret_before(client: Any) -> None:
+    window = shard_window(20_000, 4)
+    flood = [number for number in range(10 * window) if shard_of(item_bytes(number), 4) == 0][: 2 * window]
+    assert len(flood) < 20_000, "the first item is still in the window"
+    first = next(number for number in range(10**6, 2 * 10**6) if shard_of(item_bytes(number), 4) == 0)
+
+    def secretly(number: int) -> bytes:
+        return hashlib.blake2b(item_bytes(number), key=b"shared by all processes", digest_size=16).digest()
+
+    seen = ShardedFilter(client, "x", 4, **PROMISE, keyed=True)
+    for item, others, remembered in ((first, flood, False), (secretly(first), [secretly(number) for number in flood], True)):
+        seen.add(item)
+        seen.add_many(others)
+        assert seen.contains(item) is remembered
 
 
 def test_numpy_numbers_are_accepted(client: Any) -> None:

@@ -30,6 +30,9 @@ class ShardedFilter:
     shards: the number of shards. Use a few per server, so that a cluster can spread them. It cannot be changed later.
     window, or within and capacity; false_positive_rate, max_slack, layout, shape, overload, seed: as for Filter. Time
         windows use the servers' clocks. Without capacity, the memory of each shard follows its traffic.
+    keyed: if True, the servers give each shard a secret key, for streams with hostile senders. The hash of a shard is
+        then SipHash. The hash that assigns items to shards stays public: senders can still choose items that all belong
+        to one shard.
     """
 
     def __init__(

@@ -32,6 +32,7 @@ class ShardedPromise(TypedDict, total=False):
     shape: tuple[int, int] | None
     overload: Overload | None
     seed: int | None
+    keyed: bool
 
 
 class Window:
@@ -51,11 +52,16 @@ class Window:
         shape: tuple[int, int] | None = None,
         overload: Overload | None = None,
         seed: int | None = None,
+        keyed: bool = False,
     ) -> None:
         if not isinstance(name, str):
             raise TypeError(f'name cannot be of type {type(name).__name__}: give a str, for example "hooks"')
         if "{" in name or "}" in name:
             raise ConfigError(f"name = {name!r} is not possible: braces decide where a cluster puts a key; leave them out")
+        if keyed and seed is not None:
+            raise ConfigError(
+                "seed and keyed were both given: a seed is for the default hash, keyed for SipHash with a secret key; give only one"
+            )
         whole = capacity if window is None else window
         share = None if whole is None else shard_window(operator.index(whole), shards)
         # Planning also validates the arguments, with the error messages of Filter, before any command is sent.
@@ -72,6 +78,7 @@ class Window:
         self.name = name
         self.shards = operator.index(shards)
         self.keys = [f"{{{name}:{shard}}}" for shard in range(self.shards)]
+        self._keyed = bool(keyed)
         self._rate = float(false_positive_rate)
         self._whole = whole
         # A window of 0 is one whose memory follows the traffic.
@@ -84,6 +91,8 @@ class Window:
         self._options += [] if layout is None else ["LAYOUT", layout]
         self._options += [] if seed is None else ["SEED", operator.index(seed)]
         self._options += [] if shape is None else ["SHAPE", *map(operator.index, shape)]
+        # The server makes the keys, another one for each shard.
+        self._options += ["KEYED"] if keyed else []
 
     def describe(self, class_name: str) -> str:
         span = "" if self.plan.span_ms is None else f"the last {self.plan.span_ms} ms, "
@@ -127,6 +136,9 @@ class Window:
             # A lower rate keeps the promise, too. The tolerance is for the rounding in the server's reply.
             if rate > self._rate * (1 + 1e-9):
                 raise _another_promise(key, f"a false positive rate of {rate}", f"{self._rate} was", "the rate")
+            # A key that was not asked for keeps the promise, too.
+            if self._keyed and _text(found["hash"]) != "siphash13":
+                raise _another_promise(key, f"the hash {_text(found['hash'])}, which has no key", "keyed=True was", "the hash")
 
     def age(self, item: Item) -> Command:
         """The command for an item's age, with a reply for `read_age`."""
