@@ -37,10 +37,14 @@ impl DataType for Value {
         }
         let len = loader.number()?;
         let is_limited = loader.is_for_client();
-        let check_size = |bytes| if is_limited { configs::check_size(bytes) } else { Ok(()) };
-        check_size(len)?;
+        if is_limited {
+            configs::check_size(len)?;
+        }
         let value = Self::new(|| Filter::read_snapshot::<LoadFailure>(len, |piece| Ok(loader.fill(piece)?)))?;
-        check_size(value.filter().most_memory_bytes_after(u64::MAX))?;
+        if is_limited {
+            configs::check_size(value.filter().most_memory_bytes_after(u64::MAX))?;
+            value.check_counts()?;
+        }
         Ok(value)
     }
 
@@ -99,8 +103,8 @@ pub(crate) enum LoadFailure {
     /// Written by a newer module.
     Encoding(i32),
     Snapshot(SnapshotError),
-    /// Larger than a client's command may create.
-    Size(Failure),
+    /// Larger than a client's command may create, or with higher counts.
+    Limit(Failure),
 }
 
 impl fmt::Display for LoadFailure {
@@ -112,7 +116,7 @@ impl fmt::Display for LoadFailure {
                 write!(f, "its encoding is {found}, but this module reads only {known}: use a newer module")
             }
             Self::Snapshot(error) => error.fmt(f),
-            Self::Size(failure) => f.write_str(&failure.message()),
+            Self::Limit(failure) => f.write_str(&failure.message()),
         }
     }
 }
@@ -125,7 +129,7 @@ impl From<Damaged> for LoadFailure {
 
 impl From<Failure> for LoadFailure {
     fn from(failure: Failure) -> Self {
-        Self::Size(failure)
+        Self::Limit(failure)
     }
 }
 

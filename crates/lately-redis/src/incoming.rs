@@ -2,9 +2,10 @@
 
 use std::ffi::CStr;
 
-use lately::{SnapshotError, SnapshotReader};
+use lately::{Filter, SnapshotError, SnapshotReader};
 
 use crate::allocator;
+use crate::configs;
 use crate::data_type::{LoadFailure, PAGE_BYTES};
 use crate::replication::{CURSOR, LOAD};
 use crate::server::{AofWriter, DataType, Digest, Handle, Loader, Saver};
@@ -58,12 +59,21 @@ impl DataType for Incoming {
         if encoding != Self::ENCODING {
             return Err(LoadFailure::Encoding(encoding));
         }
+        let is_limited = loader.is_for_client();
         let (mut incoming, mut left) = (Box::<Self>::default(), loader.number()?);
         while left > 0 {
             let mut piece = vec![0; left.min(PIECE_BYTES as u64) as usize];
             loader.fill(&mut piece)?;
+            if is_limited && incoming.reader.received() == 0 {
+                // The reader allocates what the head asks for.
+                configs::check_size(Filter::memory_of_snapshot(&piece)?)?;
+            }
             incoming.push(&piece)?;
             left -= piece.len() as u64;
+        }
+        // LOAD keeps no shorter one.
+        if is_limited && incoming.reader.partial().is_none() {
+            return Err(LoadFailure::Damaged);
         }
         Ok(incoming)
     }

@@ -6,6 +6,7 @@ import pytest
 import redis
 
 from conftest import Server, eventually, info, items
+from forgery import with_inserts
 
 KEYS = ("count", "slices", "blocks", "rows", "bins", "time", "rate", "empty", "sparse", "elastic", "grown", "shrunk", "keyed")
 
@@ -78,6 +79,23 @@ def test_append_only_files_replay_to_the_same_digests(servers, preamble):
     assert digests(server) == before, "replay of the rewritten file and later commands"
     base = [file for file in (server.directory / "appendonlydir").iterdir() if "base" in file.name]
     assert (b"apbf.patch" in base[0].read_bytes()) == (preamble == "no")
+
+
+def test_a_file_replays_what_has_counted_further_than_a_client_may_load(servers):
+    server = servers("--appendonly", "yes", "--aof-use-rdb-preamble", "no", "--auto-aof-rewrite-percentage", 0)
+    client = server.client
+    client.execute_command("APBF.RESERVE", "f", 0.01, 50)
+    most = with_inserts(client.execute_command("APBF.SNAPSHOT", "f"), 2**61)
+    client.execute_command("APBF.LOAD", "g", most)
+    client.execute_command("APBF.LOAD", "pieces", "CURSOR", 0, most)
+    for key in ("g", "pieces"):
+        client.execute_command("APBF.MADD", key, "a", "b")
+    before = [server.digest(key) for key in ("g", "pieces")]
+    client.bgrewriteaof()
+    eventually(lambda: not client.info("persistence")["aof_rewrite_in_progress"])
+    client.execute_command("DEBUG", "LOADAOF")
+    assert [server.digest(key) for key in ("g", "pieces")] == before
+    assert client.execute_command("APBF.MEXISTS", "g", "a", "b") == [1, 1]
 
 
 def test_kill_9_loses_nothing_that_was_acknowledged(servers):

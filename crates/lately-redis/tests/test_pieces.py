@@ -1,11 +1,13 @@
 """Snapshots in pieces: the same bytes, no long command, and a filter that is not complete is no filter."""
 
+import struct
 import time
 
 import pytest
 import redis
 
 from conftest import eventually, items
+from forgery import as_dump, head_length, parts_of, type_number
 from test_compatibility import lately
 from test_replication import caught_up, follow
 
@@ -127,6 +129,24 @@ def test_the_size_is_checked_before_the_first_piece_is_kept(server):
     finally:
         client.config_set("apbf.max-bytes-per-key", 512 << 20)
     assert not client.exists("g")
+
+
+def test_a_restored_head_may_ask_for_no_more_than_a_key_may_take(servers):
+    """RESTORE takes pieces too, and what comes first says how much memory the others need."""
+    client = servers("--rdbcompression", "no").client
+    client.execute_command("APBF.RESERVE", "f", 0.01, 50, "LAYOUT", "SLICES")
+    _, version, snapshot = parts_of(client.dump("f"))
+    head, before = bytearray(snapshot[:head_length(snapshot)]), client.info("memory")["used_memory"]
+    client.restore("usual", 0, as_dump(type_number("apbf-load"), version, bytes(head)))
+    assert client.execute_command("APBF.LOAD", "usual", "CURSOR", len(head), snapshot[len(head):]) == 0
+    for cells in (2**30, 2**33, 2**43):
+        head[40:48] = struct.pack("<Q", cells)
+        # Without its last bytes, the head does not yet say what follows.
+        for end in (len(head), len(head) - 8):
+            with pytest.raises(redis.ResponseError, match="Bad data format"):
+                client.restore("g", 0, as_dump(type_number("apbf-load"), version, bytes(head[:end])))
+            assert not client.exists("g")
+    assert client.info("memory")["used_memory"] < before + (1 << 20)
 
 
 def test_a_filter_in_the_middle_of_its_pieces_is_saved_and_replicated(servers):
