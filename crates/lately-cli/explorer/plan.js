@@ -14,7 +14,7 @@ const TRAFFIC = { unknown: "unknown: memory follows it", most: "at most N differ
 const PREFER = { balanced: "balanced", speed: "speed", memory: "memory" };
 
 /** The options of `new Filter`, from the texts of the controls. The name of the control is added to what fails. */
-function optionsOf(settings) {
+export function optionsOf(settings) {
   const read = (name, parse) => {
     try {
       return parse(settings[name]);

@@ -2,18 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runInNewContext } from "node:vm";
-import { ConfigError, Filter, JumpError, SnapshotError, dedup, itemBytes, plan } from "./subject.js";
+import { fuzz, tolerate } from "./fuzz.js";
+import { ConfigError, Filter, SnapshotError, dedup, itemBytes, plan } from "./subject.js";
 
 const promise = { window: 1_000, falsePositiveRate: 1e-6 };
 const timed = { within: 1_000, capacity: 100, falsePositiveRate: 1e-6 };
-
-/** Numbers that look random, the same in every run. */
-function randomOf(seed) {
-  const random = () => (seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0) / 2 ** 32;
-  random.below = (limit) => Math.floor(random() * limit);
-  random.of = (list) => list[random.below(list.length)];
-  return random;
-}
 
 test("getters and iterators that call the package themselves change nothing", () => {
   const [seen, other] = [new Filter(timed), new Filter(promise)];
@@ -108,38 +101,6 @@ test("filters that are used while memory grows keep their items", () => {
   others.forEach((other) => other.free());
 });
 
-// More rounds: LATELY_FUZZ_SECONDS=600; others: LATELY_FUZZ_SEED=1000000.
-const SECONDS = Number(process.env.LATELY_FUZZ_SECONDS ?? 0);
-const FIRST = Number(process.env.LATELY_FUZZ_SEED ?? 1);
-const ROUNDS = 200;
-
-/** Runs rounds with different numbers, and names the one that fails. */
-function fuzz(what, round) {
-  test(what, () => {
-    const end = performance.now() + (SECONDS * 1000) / 3;
-    let seed = FIRST;
-    for (; seed < FIRST + ROUNDS || performance.now() < end; seed++) {
-      try {
-        round(randomOf(seed));
-      } catch (error) {
-        error.message = `seed ${seed}: ${error.message}`;
-        throw error;
-      }
-    }
-    if (SECONDS > 0) console.log(`${what}: ${seed - FIRST} rounds`);
-  });
-}
-/** Runs a call that may refuse. A refusal is one of the package's errors, with a remedy. */
-function tolerate(call) {
-  try {
-    return call();
-  } catch (error) {
-    const isOurs = [ConfigError, SnapshotError, JumpError, TypeError, RangeError].some((kind) => error instanceof kind);
-    const isClear = /: |takes|contains|is the pair|needs|many items are/.test(error.message) && !/unreachable|undefined \(|not a function|Cannot read|stack size|internal/.test(error.message);
-    if (!isOurs || !isClear) throw error;
-    return undefined;
-  }
-}
 const ODD = [undefined, null, true, NaN, Infinity, -Infinity, -0, -1, 0, 1, 2, 5, 17, 1.5, 1e-300, 1e-9, 1e-3, 0.5, 0.999, 100, 5_000, 2 ** 31, 2 ** 32, 2 ** 52, 2 ** 53, 1e300, -5n, 0n, 7n, 2n ** 64n, 2n ** 100n, "", "5", "1h", "99999999999999w", "rows", "bins", "slices", "blocks", "memory", "speed", "keep_rate", "keep_window", "\ud800", "constructor", "__proto__", [], [1], [1, 5], [3, 5], [2 ** 40, 1], [0, 0], {}, () => 5, Symbol("s"), new Date(5), new Date(NaN), new Uint8Array(0), new Uint8Array(16), new Uint8Array(17), new ArrayBuffer(3), new Float64Array(3), new BigInt64Array(3), new Map([[1, 2]]), new Set(["a"]), new Proxy({}, {}), new Proxy([1, 5], {})];
 const NAMES = ["window", "within", "capacity", "falsePositiveRate", "maxSlack", "maxMemory", "shape", "layout", "prefer", "overload", "seed", "key"];
 
