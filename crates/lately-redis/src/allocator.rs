@@ -1,6 +1,6 @@
 //! Allocates from the server's allocator, so that the memory counts in `used_memory` and against `maxmemory`.
 #![allow(unsafe_code)]
-#![cfg_attr(test, allow(dead_code))] // see `ALLOCATOR`
+#![cfg_attr(any(test, fuzzing), allow(dead_code))] // see `ALLOCATOR`
 #![allow(clippy::cast_ptr_alignment)] // the pointers cast here are aligned to more than a pointer
 
 use std::alloc::{GlobalAlloc, Layout};
@@ -17,8 +17,8 @@ const LARGE: usize = 1 << 20;
 
 struct ServerAllocator;
 
-/// Tests of this crate run without a server.
-#[cfg(not(test))]
+/// Tests of this crate and the fuzzer allocate before a server has loaded the module.
+#[cfg(not(any(test, fuzzing)))]
 #[global_allocator]
 static ALLOCATOR: ServerAllocator = ServerAllocator;
 

@@ -32,6 +32,11 @@ mod server;
 mod traffic;
 mod value;
 
+/// A server in memory, and what the fuzzer (fuzz/) sends to it.
+#[cfg(any(test, fuzzing))]
+#[path = "../tests/fuzzing/mod.rs"]
+pub mod fuzzing;
+
 use server::{Module, NotRegistered};
 
 server::entry_point!(register);
