@@ -111,7 +111,7 @@ class Fuzz:
         self.strangers = 0
         self.counts = collections.Counter()
         self.recent = collections.deque(maxlen=40)
-        # Questions about items that were never added, and how many were expected and found to be mistaken.
+        # Questions about items that were never added, and how many of them were mistaken, by the promised rate.
         self.questions = collections.Counter()
         self.mistaken = collections.Counter()
 
