@@ -28,14 +28,14 @@ OTHERS = {"text": ("SET", "x"), "list": ("RPUSH", "x"), "set": ("SADD", "x"), "h
 LARGEST = 4 << 20
 CONFIGS = {
     "apbf.max-bytes-per-key": LARGEST, "apbf.default-window": 500, "apbf.default-error-rate": "0.01", "apbf.default-slack": "auto",
-    "apbf.default-layout": "auto", "apbf.template": "", "apbf.auto-create": "yes",
+    "apbf.default-layout": "auto", "apbf.default-keyed": "no", "apbf.template": "", "apbf.auto-create": "yes",
 }  # fmt: skip
 
 INTEGERS = (0, 1, 2, 7, 8, 100, 1000, -1, 2**16, 2**31, 2**32 - 1, 2**32, 2**48, 2**48 + 1, 2**53, 2**62, 2**63 - 1, 2**63, 2**64 - 1,
             2**64, 10**40, "1e3", "1.5", "", " 1", "+1", "-0", "0x10", "1_000", "٣", b"\xff", "1" * 300)  # fmt: skip
 REALS = (0.01, 0.001, 0.1, 0.5, 1e-6, 0, 1, -0.5, 1e-15, 9e-16, 1e-300, 1e-320, 1e300, "nan", "-NaN", "inf", "-inf", "infinity", "1e-400",
          "1e400", ".5", "5.", "0x1p-3", "", " 0.1", "0,1", b"\xff\x00", "0." + "0" * 400 + "1")  # fmt: skip
-WORDS = ("SPAN", "OVERLOAD", "SLACK", "LAYOUT", "SHAPE", "SEED", "RATE", "WINDOW", "ERROR", "NX", "NOCREATE", "ITEMS", "CURSOR", "EVERY",
+WORDS = ("SPAN", "OVERLOAD", "SLACK", "LAYOUT", "SHAPE", "SEED", "KEYED", "RATE", "WINDOW", "ERROR", "NX", "NOCREATE", "ITEMS", "CURSOR", "EVERY",
          "FIRST", "bins", "Rows", "SLICES", "blocks", "inserts", "window", "x" * 100, b"\r\n", b"\0", "")  # fmt: skip
 COMMANDS = ("RESERVE", "ADD", "ADDNX", "MADD", "MADDNX", "INSERT", "EXISTS", "MEXISTS", "AGE", "INFO", "CARD", "PLAN", "SNAPSHOT", "LOAD",
             "CREATE", "PATCH", "APPLY", "NOTHING")  # fmt: skip
@@ -169,7 +169,7 @@ class Fuzz:
     def promise(self):
         """Returns the arguments of a new filter, and its window."""
         rate, window = self.chosen.choice((0.1, 0.01, 1e-4)), self.chosen.choice((1, 2, 10, 100, 701, 3_000))
-        seed = self.chosen.choice(((), ("SEED", self.chosen.randrange(1 << 64))))
+        seed = self.chosen.choice(((), ("KEYED",), ("SEED", self.chosen.randrange(1 << 64))))
         layout = self.chosen.choice(((), ("LAYOUT", "BINS"), ("LAYOUT", "ROWS"), ("LAYOUT", "SLICES"), ("LAYOUT", "BLOCKS")))
         match self.chosen.randrange(10):
             case 0 | 1:
