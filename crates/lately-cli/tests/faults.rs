@@ -13,23 +13,13 @@ use std::time::Duration;
 
 use common::{Directory, lately, numbers, stdin_of, text, words};
 use lately::Filter;
-use shim::{Fault, Shim};
+use shim::{FAULTS, Fault, Shim};
 
 /// No item of these tests is mistaken for a repeat.
 const PROMISE: &str = "--window 5000 --fp 1e-12 --layout slices";
 /// The records of the state that is there before the fault, and of the run with the fault.
 const OLD: u64 = 100;
 const NEW: u64 = 300;
-
-const FAULTS: [Fault; 7] = [
-    Fault::Once("EIO"),
-    Fault::From("ENOSPC"),
-    Fault::From("EROFS"),
-    Fault::From("EACCES"),
-    Fault::Cut,
-    Fault::Kill,
-    Fault::CutAndKill,
-];
 
 /// A directory with a state and its output, and beside it what the shim needs.
 struct Place {

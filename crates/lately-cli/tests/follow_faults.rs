@@ -17,22 +17,13 @@ use std::time::{Duration, Instant};
 use common::{Directory, lately, words};
 use lately::Filter;
 use rustix::process::{Pid, Signal, kill_process};
-use shim::{Fault, Shim};
+use shim::{FAULTS, Fault, Shim};
 
 /// No record of these tests is mistaken for a repeat.
 const PROMISE: &str = "--window 5000 --fp 1e-12 --layout slices";
 /// How many times faster than usual the command sleeps between two looks at the log.
 const HASTE: &str = "100";
 
-const WRITE_FAULTS: [Fault; 7] = [
-    Fault::Once("EIO"),
-    Fault::From("ENOSPC"),
-    Fault::From("EROFS"),
-    Fault::From("EACCES"),
-    Fault::Cut,
-    Fault::Kill,
-    Fault::CutAndKill,
-];
 const READ_FAULTS: [Fault; 5] =
     [Fault::Once("EIO"), Fault::Once("EACCES"), Fault::Once("ENOENT"), Fault::From("EIO"), Fault::Kill];
 
@@ -411,7 +402,7 @@ fn break_calls(name: &str, reads: bool, faults: &[Fault], step: usize) -> u64 {
 
 #[test]
 fn a_followed_log_survives_faults_of_state_output_and_position() {
-    let faults = break_calls("follow-write", false, &WRITE_FAULTS, 40);
+    let faults = break_calls("follow-write", false, &FAULTS, 40);
     assert!(faults > 15, "{faults} faults prove little");
 }
 
@@ -424,7 +415,7 @@ fn a_followed_log_that_cannot_be_read_is_told_and_read_on() {
 #[test]
 #[ignore = "slow: ./test --full"]
 fn a_followed_log_survives_every_fault_of_state_output_and_position() {
-    let faults = break_calls("follow-writes", false, &WRITE_FAULTS, 1);
+    let faults = break_calls("follow-writes", false, &FAULTS, 1);
     assert!(faults > 500, "{faults} faults prove little");
 }
 

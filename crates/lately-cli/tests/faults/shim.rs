@@ -25,6 +25,17 @@ pub enum Fault {
     BetweenSaves,
 }
 
+/// What is tried at every call that writes.
+pub const FAULTS: [Fault; 7] = [
+    Fault::Once("EIO"),
+    Fault::From("ENOSPC"),
+    Fault::From("EROFS"),
+    Fault::From("EACCES"),
+    Fault::Cut,
+    Fault::Kill,
+    Fault::CutAndKill,
+];
+
 impl Fault {
     pub fn kills(self) -> bool {
         matches!(self, Self::Kill | Self::CutAndKill | Self::BetweenSaves)
