@@ -263,6 +263,7 @@ impl Scene {
 
     /// Waits until the state has all records, also after a power cut. Returns false if it is never saved.
     fn is_saved(&self, reads: bool, child: &mut Child, fault: Option<(Fault, u64)>) -> bool {
+        let started = Instant::now();
         loop {
             let has_ended = child.try_wait().unwrap().is_some();
             let saved = if reads {
@@ -275,6 +276,7 @@ impl Scene {
             if saved.is_some_and(|filter| filter.counters().inserts == self.records) {
                 return true;
             }
+            assert!(started.elapsed() < Duration::from_secs(120), "{fault:?}: not saved in two minutes");
             let lasts = fault.is_some_and(|(fault, _)| matches!(fault, Fault::From(_)));
             if has_ended || (lasts && self.messages().contains("a checkpoint failed")) {
                 return false;
@@ -390,11 +392,11 @@ fn break_calls(name: &str, reads: bool, faults: &[Fault], step: usize) -> u64 {
             made += u64::from(scene.play(reads, Some((*fault, at))).is_some());
         }
     }
-    // Some of these are syncs after the other file was renamed, so that no save is under way.
-    if !reads {
-        made += (1..=9)
-            .map(|at| u64::from(scene.play(false, Some((Fault::BetweenSaves, at))).is_some()))
-            .sum::<u64>();
+    // Among the first calls that read is the search for the rotated file, and among the syncs of the directory the last step
+    // of a save.
+    let (fault, last) = if reads { (Fault::Once("ENOENT"), 12) } else { (Fault::BetweenSaves, 9) };
+    for at in 1..=last {
+        made += u64::from(scene.play(reads, Some((fault, at))).is_some());
     }
     println!("{made} faults, {} calls", calls.len());
     made
@@ -408,8 +410,8 @@ fn a_followed_log_survives_faults_of_state_output_and_position() {
 
 #[test]
 fn a_followed_log_that_cannot_be_read_is_told_and_read_on() {
-    let faults = break_calls("follow-read", true, &READ_FAULTS, 60);
-    assert!(faults > 8, "{faults} faults prove little");
+    let faults = break_calls("follow-read", true, &READ_FAULTS, 45);
+    assert!(faults > 5, "{faults} faults prove little");
 }
 
 #[test]

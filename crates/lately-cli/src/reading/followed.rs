@@ -66,16 +66,20 @@ impl Followed {
     pub(super) fn resume(path: &Path, position: &Position) -> Result<Resumed, Failure> {
         let mut lost = "it is no longer in the same directory";
         for _ in 0..SEARCHES {
-            let mut unknown = None;
+            let (mut is_renamed_meanwhile, mut unknown) = (false, None);
             for name in [path.to_path_buf()].into_iter().chain(files_beside(path)?) {
                 // Most files there are not the one, and may be nobody's business.
                 match fs::metadata(&name) {
                     Ok(metadata) if Identity::numbers_of(&metadata) == Some(position.numbers()) => {}
-                    Err(error) if !is_gone(&error) => {
+                    Ok(_) => continue,
+                    Err(error) if is_gone(&error) => {
+                        is_renamed_meanwhile = true;
+                        continue;
+                    }
+                    Err(error) => {
                         unknown.get_or_insert((name, error));
                         continue;
                     }
-                    _ => continue,
                 }
                 let found = File::open(&name).and_then(|file| {
                     let is_there = position.is_in(&file)?;
@@ -84,14 +88,15 @@ impl Followed {
                 match found {
                     Ok(Some(followed)) => return Ok(Resumed::Found(followed)),
                     Ok(None) => lost = "it was truncated or replaced",
+                    Err(error) if is_gone(&error) => is_renamed_meanwhile = true,
                     Err(error) => unknown = Some((name, error)),
                 }
             }
-            match unknown {
-                None => return Ok(Resumed::Lost(lost)),
-                // It is just being renamed.
-                Some((_, error)) if is_gone(&error) => {}
-                Some((name, error)) => return Err(not_found(path, &name, &error)),
+            if let Some((name, error)) = unknown {
+                return Err(not_found(path, &name, &error));
+            }
+            if !is_renamed_meanwhile {
+                break;
             }
         }
         Ok(Resumed::Lost(lost))
