@@ -29,14 +29,14 @@ impl Sink {
     pub(super) fn create(path: &Path, continues: bool) -> Result<Self, Failure> {
         let mut options = OpenOptions::new();
         options.create(true).write(true).append(continues).truncate(!continues);
-        let failed = |error: &io::Error| Failure::file(path, error);
-        let file = options.open(path).map_err(|error| failed(&error))?;
+        let file = options.open(path).map_err(|error| Failure::file(path, &error))?;
         // A state will say that records are in it.
         if continues && file.metadata().is_ok_and(|metadata| metadata.is_file()) {
             let target = PendingSave::target_of(path);
             sync_name(&target).map_err(|error| {
                 Failure::other(format!(
-                    "{}: its directory cannot be synced, so a power cut could lose the file: {error}",
+                    "{}: its directory cannot be synced, so a power cut could lose the file: {error}; make the directory \
+                     readable, or name a file in another one",
                     path.display()
                 ))
             })?;
