@@ -418,7 +418,7 @@ fn a_followed_log_that_cannot_be_read_is_told_and_read_on() {
 #[ignore = "slow: ./test --full"]
 fn a_followed_log_survives_every_fault_of_state_output_and_position() {
     let faults = break_calls("follow-writes", false, &FAULTS, 1);
-    assert!(faults > 500, "{faults} faults prove little");
+    assert!(faults > 400, "{faults} faults prove little");
 }
 
 #[test]
