@@ -3,11 +3,17 @@
 //! A record passes through `reading` (bytes to records), `keys`, `deciding` and `writing`. `commands`
 //! connects them.
 
+#![cfg_attr(fuzzing, allow(dead_code, missing_docs))]
+
 mod commands;
 mod csv;
 mod dates;
 mod deciding;
 mod failure;
+// What is wrong is told by a panic.
+#[cfg(any(test, fuzzing))]
+#[allow(clippy::missing_panics_doc)]
+pub mod fuzzing;
 mod keys;
 mod reading;
 mod scan;

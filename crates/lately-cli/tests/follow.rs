@@ -227,6 +227,23 @@ fn a_link_is_followed_to_another_file() {
     end(child);
 }
 
+#[test]
+fn a_run_that_fails_has_the_position_of_the_record_that_it_could_not_decide() {
+    let log = Log::new("follow-failed");
+    fs::write(log.path(), "{\"id\":1}\n{\"id\":2}\nno key\n{\"id\":3}\n").unwrap();
+    let failed = run(&mut lately(words(&log.line("--json id --missing fail"))), b"");
+    assert_eq!(failed.status.code(), Some(1), "{}", text(&failed.stderr));
+    assert_eq!(text(&failed.stdout), "{\"id\":1}\n{\"id\":2}\n");
+    log.run("--json id --emit tagged", "missing\tno key\nnew\t{\"id\":3}\n");
+    // The last record of a file that was rotated has no end.
+    log.append("{\"id\":4}\nno end");
+    log.rename("app.log.1");
+    log.append("{\"id\":5}\n");
+    let failed = run(&mut lately(words(&log.line("--json id --missing fail"))), b"");
+    assert_eq!(failed.status.code(), Some(1), "{}", text(&failed.stderr));
+    log.run("--json id --emit tagged", "missing\tno end\nnew\t{\"id\":5}\n");
+}
+
 /// The output, which each run continues in the same file, has every record, and nothing is torn or glued.
 #[test]
 fn kill_9_and_rotation_at_any_moment_lose_no_record() {

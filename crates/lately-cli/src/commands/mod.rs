@@ -5,7 +5,7 @@ mod contains;
 mod dedup;
 mod explore;
 mod files;
-mod flags;
+pub(crate) mod flags;
 mod human;
 mod inspect;
 mod man;

@@ -7,11 +7,17 @@ use std::path::{Path, PathBuf};
 
 use super::position::{Position, RECOGNISED_BY, first_bytes};
 use crate::failure::Failure;
+use crate::system::directory::directory_of;
 use crate::system::identity::Identity;
+
+/// How often to look for a file that is renamed meanwhile.
+const SEARCHES: u32 = 10;
 
 /// The file that is followed at present.
 pub(super) struct Followed {
     pub(super) file: File,
+    /// Its device and number, noted once: the position must be known also if the file cannot be read any more.
+    numbers: (u64, u64),
     /// How many bytes were read, or were before the place where reading began.
     pub(super) read: u64,
     first: Vec<u8>,
@@ -41,8 +47,8 @@ impl Followed {
     pub(super) fn open(path: &Path) -> io::Result<Option<Self>> {
         match File::open(path) {
             Ok(file) => {
-                check(&file)?;
-                Ok(Some(Self { file, read: 0, first: Vec::new() }))
+                let numbers = numbers_of(&file)?;
+                Ok(Some(Self { file, numbers, read: 0, first: Vec::new() }))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
@@ -53,26 +59,44 @@ impl Followed {
     fn at(mut file: File, position: &Position) -> io::Result<Self> {
         file.seek(SeekFrom::Start(position.offset))?;
         let first = first_bytes(&file)?;
-        Ok(Self { file, read: position.offset, first })
+        Ok(Self { file, numbers: position.numbers(), read: position.offset, first })
     }
 
     /// Finds the file of a position: under its name, or under another one in the same directory.
     pub(super) fn resume(path: &Path, position: &Position) -> Result<Resumed, Failure> {
         let mut lost = "it is no longer in the same directory";
-        if let Ok(file) = File::open(path) {
-            if position.is_in(&file).map_err(|error| Failure::file(path, &error))? {
-                let followed = Self::at(file, position).map_err(|error| Failure::file(path, &error))?;
-                return Ok(Resumed::Found(followed));
+        for _ in 0..SEARCHES {
+            let (mut is_renamed_meanwhile, mut unknown) = (false, None);
+            for name in [path.to_path_buf()].into_iter().chain(files_beside(path)?) {
+                // Most files there are not the one, and may be nobody's business.
+                match fs::metadata(&name) {
+                    Ok(metadata) if Identity::numbers_of(&metadata) == Some(position.numbers()) => {}
+                    Ok(_) => continue,
+                    Err(error) if is_gone(&error) => {
+                        is_renamed_meanwhile = true;
+                        continue;
+                    }
+                    Err(error) => {
+                        unknown.get_or_insert((name, error));
+                        continue;
+                    }
+                }
+                let found = File::open(&name).and_then(|file| {
+                    let is_there = position.is_in(&file)?;
+                    is_there.then(|| Self::at(file, position)).transpose()
+                });
+                match found {
+                    Ok(Some(followed)) => return Ok(Resumed::Found(followed)),
+                    Ok(None) => lost = "it was truncated or replaced",
+                    Err(error) if is_gone(&error) => is_renamed_meanwhile = true,
+                    Err(error) => unknown = Some((name, error)),
+                }
             }
-            if numbers_of(&file) == Some((position.device, position.inode)) {
-                lost = "it was truncated or replaced";
+            if let Some((name, error)) = unknown {
+                return Err(not_found(path, &name, &error));
             }
-        }
-        for name in others_in_directory(path) {
-            let found = File::open(&name).ok().filter(|file| position.is_in(file).unwrap_or(false));
-            if let Some(file) = found {
-                let followed = Self::at(file, position).map_err(|error| Failure::file(&name, &error))?;
-                return Ok(Resumed::Found(followed));
+            if !is_renamed_meanwhile {
+                break;
             }
         }
         Ok(Resumed::Lost(lost))
@@ -88,52 +112,58 @@ impl Followed {
     }
 
     /// The place before the last bytes that were read.
-    pub(super) fn position(&self, bytes_after: usize) -> io::Result<Option<Position>> {
-        Position::new(&self.file, &self.first, self.read - bytes_after as u64)
+    pub(super) fn position(&self, bytes_after: usize) -> Position {
+        Position::new(self.numbers, &self.first, self.read - bytes_after as u64)
     }
 
     /// Says what is at the end of the file.
     pub(super) fn at_end(&self, path: &Path) -> io::Result<AtEnd> {
-        let position = self.position(0)?;
-        if let Some(position) = position
-            && !position.is_in(&self.file)?
-        {
+        if !self.position(0).is_in(&self.file)? {
             return Ok(AtEnd::Truncated);
         }
         let of_path = fs::metadata(path).ok().and_then(|metadata| Identity::numbers_of(&metadata));
         Ok(match of_path {
-            Some(numbers) if Some(numbers) != numbers_of(&self.file) => AtEnd::Rotated,
+            Some(numbers) if numbers != self.numbers => AtEnd::Rotated,
             _ => AtEnd::Growing,
         })
     }
 }
 
-fn check(file: &File) -> io::Result<()> {
-    let metadata = file.metadata()?;
-    if Identity::numbers_of(&metadata).is_none() {
+fn numbers_of(file: &File) -> io::Result<(u64, u64)> {
+    Identity::numbers_of(&file.metadata()?).ok_or_else(|| {
         let problem = "--follow needs a regular file; leave out --follow to read a pipe to its end";
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
-    }
-    Ok(())
+        io::Error::new(io::ErrorKind::InvalidInput, problem)
+    })
 }
 
-fn numbers_of(file: &File) -> Option<(u64, u64)> {
-    Identity::numbers_of(&file.metadata().ok()?)
+fn is_gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
 }
 
-/// The regular files beside this one, or beside what a link leads to.
-fn others_in_directory(path: &Path) -> Vec<PathBuf> {
+/// The file of a position is not given up because of an error that may pass: the rest of it would be lost.
+#[cold]
+fn not_found(path: &Path, name: &Path, error: &io::Error) -> Failure {
+    Failure::other(format!(
+        "{}: the file that the last run has read cannot be looked for: {}: {error}; make it readable, or start with \
+         another --state",
+        path.display(),
+        name.display()
+    ))
+}
+
+/// The files beside this one, or beside what a link leads to.
+fn files_beside(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     let target = fs::canonicalize(path).unwrap_or_default();
     let here = fs::canonicalize(directory_of(path)).ok();
     let mut directories: Vec<PathBuf> = here.into_iter().chain(target.parent().map(PathBuf::from)).collect();
     directories.dedup();
-    let entries = directories.into_iter().filter_map(|directory| fs::read_dir(directory).ok()).flatten();
-    let files = entries.filter_map(Result::ok).map(|entry| entry.path());
-    files.filter(|path| fs::metadata(path).is_ok_and(|metadata| metadata.is_file())).collect()
-}
-
-fn directory_of(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    let mut files = Vec::new();
+    for directory in directories {
+        let entries = fs::read_dir(&directory).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+        let entries = entries.map_err(|error| not_found(path, &directory, &error))?;
+        files.extend(entries.into_iter().map(|entry| entry.path()));
+    }
+    Ok(files)
 }
 
 /// Names files that may have been rotated after `old` was and before `path` was created: nobody has read them.
@@ -142,13 +172,18 @@ pub(super) fn rotated_between(path: &Path, old: &File) -> Vec<String> {
     let is_later = |other: &PathBuf| {
         let metadata = fs::metadata(other).ok();
         let is_other = |metadata: &Metadata| Identity::numbers_of(metadata) != Identity::numbers_of(&old);
-        metadata.is_some_and(|other| is_other(&other) && other.modified().ok() > old.modified().ok())
+        metadata.is_some_and(|other| {
+            other.is_file() && is_other(&other) && other.modified().ok() > old.modified().ok()
+        })
     };
     let has_suffix = |other: &PathBuf| {
         let other = other.file_name().map(OsStr::as_encoded_bytes).unwrap_or_default();
         other.strip_prefix(name.as_encoded_bytes()).is_some_and(is_suffix)
     };
-    let others = others_in_directory(path).into_iter().filter(|other| has_suffix(other) && is_later(other));
+    let others = files_beside(path)
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|other| has_suffix(other) && is_later(other));
     let mut names: Vec<String> = others.map(|path| path.display().to_string()).collect();
     names.sort();
     names

@@ -87,7 +87,8 @@ impl Inputs {
     /// Returns where the followed file is begun, if it exists.
     pub(crate) fn beginning(&self) -> Option<Position> {
         let Follow { from, .. } = self.follow.as_ref()?;
-        let at_first = || Position::new(&File::open(self.paths.first()?).ok()?, &[], 0).ok()?;
+        let numbers = || Identity::numbers_of(&fs::metadata(self.paths.first()?).ok()?);
+        let at_first = || Some(Position::new(numbers()?, &[], 0));
         from.clone().or_else(at_first)
     }
 

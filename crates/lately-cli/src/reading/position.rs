@@ -15,8 +15,8 @@ pub(super) const RECOGNISED_BY: usize = 256;
 /// A place in a file, which is recognised under any name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Position {
-    pub(super) device: u64,
-    pub(super) inode: u64,
+    device: u64,
+    inode: u64,
     /// After the last complete record that was read.
     pub(super) offset: u64,
     /// The hash of the first bytes before it.
@@ -24,17 +24,20 @@ pub(crate) struct Position {
 }
 
 impl Position {
-    /// A place in this file, which begins with these bytes. `None` where the system does not number files.
-    pub(super) fn new(file: &File, first: &[u8], offset: u64) -> io::Result<Option<Self>> {
-        let start = start_of(first, offset);
-        let numbers = Identity::numbers_of(&file.metadata()?);
-        Ok(numbers.map(|(device, inode)| Self { device, inode, offset, start }))
+    /// A place in the file with these numbers, which begins with these bytes.
+    pub(super) fn new((device, inode): (u64, u64), first: &[u8], offset: u64) -> Self {
+        Self { device, inode, offset, start: start_of(first, offset) }
+    }
+
+    /// Returns the device and the number of the file.
+    pub(super) fn numbers(&self) -> (u64, u64) {
+        (self.device, self.inode)
     }
 
     /// Returns true if it is in this file, and the file still begins as it did.
     pub(super) fn is_in(&self, file: &File) -> io::Result<bool> {
         let metadata = file.metadata()?;
-        Ok(Identity::numbers_of(&metadata) == Some((self.device, self.inode))
+        Ok(Identity::numbers_of(&metadata) == Some(self.numbers())
             && metadata.len() >= self.offset
             && start_of(&first_bytes(file)?, self.offset) == self.start)
     }

@@ -120,10 +120,20 @@ impl Reader {
             }
             self.finder.start_file(path);
             self.finder.add_complete(batch)?;
-            batch.position = followed.position(0).map_err(|error| Failure::file(path, &error))?.map(Box::new);
+            batch.position = Some(Box::new(followed.position(0)));
             self.hand_over(batch)?;
-            self.read_followed(path, &mut followed, batch)?;
-            self.finder.end_file(batch, false)?;
+            let mut read = self.read_followed(path, &mut followed, batch);
+            let filled = batch.filled;
+            if read.is_ok()
+                && let Err(failure) = self.finder.end_file(batch, false)
+            {
+                // Without the end that was added to the last record.
+                batch.filled = filled;
+                read = Err(failure.into());
+            }
+            // Also after a failure: the records before it are decided and saved.
+            self.note_position(&followed, batch);
+            read?;
         }
     }
 
@@ -175,12 +185,12 @@ impl Reader {
                 batch.filled += read;
                 self.finder.add_complete(batch)?;
                 while batch.is_full() {
-                    self.hand_over_at(path, followed, batch)?;
+                    self.hand_over_at(followed, batch)?;
                     self.finder.add_complete(batch)?;
                 }
                 self.finder.cut_oversize(batch)?;
                 if !batch.ends.is_empty() || !batch.notices.is_empty() {
-                    self.hand_over_at(path, followed, batch)?;
+                    self.hand_over_at(followed, batch)?;
                 }
                 continue;
             }
@@ -206,13 +216,15 @@ impl Reader {
 
     /// The same as [`hand_over`](Self::hand_over), with the place after the complete records. While a record that is too
     /// long is read piece by piece, the place is before it.
-    fn hand_over_at(&mut self, path: &Path, followed: &Followed, batch: &mut Batch) -> Result<(), ReadEnd> {
-        if !self.finder.is_in_oversize() {
-            let after = batch.filled - batch.complete();
-            batch.position =
-                followed.position(after).map_err(|error| Failure::file(path, &error))?.map(Box::new);
-        }
+    fn hand_over_at(&mut self, followed: &Followed, batch: &mut Batch) -> Result<(), ReadEnd> {
+        self.note_position(followed, batch);
         self.hand_over(batch)
+    }
+
+    fn note_position(&self, followed: &Followed, batch: &mut Batch) {
+        if !self.finder.is_in_oversize() {
+            batch.position = Some(Box::new(followed.position(batch.filled - batch.complete())));
+        }
     }
 
     fn read_file(&mut self, path: &Path, batch: &mut Batch, is_last_file: bool) -> Result<(), ReadEnd> {

@@ -3,7 +3,8 @@
 //!
 //! It belongs to one save of the state and must change with it in one step, but the two are separate files. So it has
 //! what belongs to the save that is there *and* to the one that replaces it next, each with the fingerprint of the
-//! filter. It is written before the state is replaced. Whichever of the two a crash leaves, the reader finds its entry.
+//! filter. It is written before the state is replaced. Whichever of the two a crash leaves, the reader finds its entry. If
+//! the last step of a save fails, which makes its name durable, either of two saves is there, and both entries stay.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::sink::Sink;
 use crate::failure::Failure;
 use crate::reading::Position;
+use crate::system::directory::sync_name;
 use crate::system::identity::Identity;
 
 /// A longer header is not kept.
@@ -77,9 +79,10 @@ pub(super) struct Entry {
 /// The file.
 #[derive(Clone, Debug)]
 pub(super) struct Beside {
+    state: PathBuf,
     path: PathBuf,
-    /// What belongs to the save that is there.
-    current: Option<Entry>,
+    /// What belongs to the save that is there, and before it, what belongs to one that a power cut may bring back.
+    current: Vec<Entry>,
 }
 
 impl Entry {
@@ -92,7 +95,7 @@ impl Entry {
 impl Beside {
     /// The file beside this state.
     pub(super) fn of(state: &Path) -> Self {
-        Self { path: Self::path_of(state), current: None }
+        Self { state: state.to_path_buf(), path: Self::path_of(state), current: Vec::new() }
     }
 
     pub(super) fn path_of(state: &Path) -> PathBuf {
@@ -115,28 +118,37 @@ impl Beside {
         })?;
         let filter = filter.map(Self::fingerprint);
         // The later one, if a run has changed nothing in the filter.
-        self.current = entries.into_iter().rev().find(|entry| entry.filter == filter);
-        Ok(self.current.clone().unwrap_or_default().known)
+        let current = entries.into_iter().rev().find(|entry| entry.filter == filter);
+        self.current = current.iter().cloned().collect();
+        Ok(current.unwrap_or_default().known)
     }
 
     /// Writes what belongs to the next save, and keeps what belongs to the present one.
-    pub(super) fn write(&self, next: &Entry) -> io::Result<()> {
+    pub(super) fn write(&mut self, next: &Entry) -> io::Result<()> {
         let is_known = |entry: &Entry| !entry.known.is_empty();
-        if !is_known(next) && !self.current.as_ref().is_some_and(is_known) {
+        if !is_known(next) && !self.current.iter().any(is_known) {
             return Ok(());
         }
         let entries: Vec<&Entry> = self.current.iter().chain([next]).collect();
-        self.replace(&entries)
+        self.replace(&entries)?;
+        // The state is in the same directory, whose names are durable now.
+        self.current.drain(..self.current.len().saturating_sub(1));
+        Ok(())
     }
 
     /// The next save is in place.
     pub(super) fn is_saved(&mut self, next: Entry) {
-        self.current = Some(next);
+        self.current = vec![next];
+    }
+
+    /// The next save is in place, but its name may not be durable.
+    pub(super) fn may_be_saved(&mut self, next: Entry) {
+        self.current.push(next);
     }
 
     /// Forgets the saves that were replaced.
     pub(super) fn tidy(&self) -> io::Result<()> {
-        match &self.current {
+        match self.current.last() {
             Some(entry) if !entry.known.is_empty() => self.replace(&[entry]),
             _ => match fs::remove_file(&self.path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -151,15 +163,15 @@ impl Beside {
         let written = write_new(Path::new(&temporary), &serde_json::to_vec(entries)?)
             .and_then(|()| fs::rename(&temporary, &self.path));
         written.inspect_err(|_| drop(fs::remove_file(&temporary)))?;
-        match self.path.parent().filter(|_| cfg!(unix)) {
-            Some(directory) if !directory.as_os_str().is_empty() => File::open(directory)?.sync_all(),
-            Some(_) => File::open(".")?.sync_all(),
-            None => Ok(()),
-        }
+        sync_name(&self.path)
     }
 
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    pub(super) fn state(&self) -> &Path {
+        &self.state
     }
 
     /// Two filters of one stream differ in their counters, so in their blueprints, if they differ at all.

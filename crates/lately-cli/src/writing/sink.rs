@@ -4,9 +4,12 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use lately::PendingSave;
+
 use super::torn;
 use crate::failure::Failure;
 use crate::reading::Splitter;
+use crate::system::directory::sync_name;
 use crate::system::{standard_streams, waiting};
 
 /// Standard output, or a file that a flag names.
@@ -27,6 +30,17 @@ impl Sink {
         let mut options = OpenOptions::new();
         options.create(true).write(true).append(continues).truncate(!continues);
         let file = options.open(path).map_err(|error| Failure::file(path, &error))?;
+        // A state will say that records are in it.
+        if continues && file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+            let target = PendingSave::target_of(path);
+            sync_name(&target).map_err(|error| {
+                Failure::other(format!(
+                    "{}: its directory cannot be synced, so a power cut could lose the file: {error}; make the directory \
+                     readable, or name a file in another one",
+                    path.display()
+                ))
+            })?;
+        }
         Ok(Self { file, path: Some(path.to_path_buf()) })
     }
 

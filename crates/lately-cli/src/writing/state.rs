@@ -16,6 +16,7 @@ use super::beside::{Beside, Entry, Known};
 use super::sink::Sink;
 use crate::failure::Failure;
 use crate::reading::{Batch, Position};
+use crate::system::identity::Identity;
 use crate::system::standard_streams::tell;
 
 /// How often to check whether the running checkpoint is done.
@@ -33,7 +34,7 @@ pub(crate) struct StateFile {
     /// True if records have arrived since the last save.
     is_stale: bool,
     /// A checkpoint that another thread is syncing.
-    under_way: Option<JoinHandle<Result<Beside, Unsaved>>>,
+    under_way: Option<JoinHandle<(Beside, Result<(), Unsaved>)>>,
     beside: Beside,
     /// What is known besides the filter at present.
     known: Known,
@@ -175,11 +176,12 @@ impl StateFile {
         self.wait()?;
         let pending = filter.start_save(&self.path)?;
         let next = self.next_entry(filter, &output);
-        self.beside =
-            finish(pending, output, self.beside.clone(), next).map_err(|unsaved| match unsaved {
-                Unsaved::OutputLost(failure) => failure,
-                Unsaved::StateFailed(error) => error.into(),
-            })?;
+        let (beside, saved) = finish(pending, output, self.beside.clone(), next);
+        self.beside = beside;
+        saved.map_err(|unsaved| match unsaved {
+            Unsaved::OutputLost(failure) => failure,
+            Unsaved::StateFailed(error) => error.into(),
+        })?;
         self.is_stale = false;
         self.last_save = Instant::now();
         self.beside.tidy().map_err(|error| Failure::file(self.beside.path(), &error))
@@ -193,19 +195,20 @@ impl StateFile {
     /// Waits for the running checkpoint. If it failed, this is reported but is not an error: the next one may
     /// succeed. Only lost output is an error.
     fn wait(&mut self) -> Result<(), Failure> {
-        match self.under_way.take().map(JoinHandle::join) {
-            None => Ok(()),
-            Some(Ok(Ok(beside))) => {
-                self.beside = beside;
-                Ok(())
-            }
-            Some(Ok(Err(Unsaved::StateFailed(error)))) => {
+        let (beside, saved) = match self.under_way.take().map(JoinHandle::join) {
+            None => return Ok(()),
+            Some(Ok(ended)) => ended,
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+        };
+        self.beside = beside;
+        match saved {
+            Ok(()) => Ok(()),
+            Err(Unsaved::StateFailed(error)) => {
                 warn(&error);
                 self.is_stale = true;
                 Ok(())
             }
-            Some(Ok(Err(Unsaved::OutputLost(failure)))) => Err(failure),
-            Some(Err(panic)) => std::panic::resume_unwind(panic),
+            Err(Unsaved::OutputLost(failure)) => Err(failure),
         }
     }
 }
@@ -239,22 +242,35 @@ pub(crate) fn load_state(path: &Path) -> Result<Filter, SnapshotError> {
     })
 }
 
-/// Makes the save durable, after everything that must be before it.
+/// Makes the save durable, after everything that must be before it. Returns what is beside the state then.
 fn finish(
     pending: PendingSave,
     outputs: Vec<Sink>,
     mut beside: Beside,
     next: Entry,
-) -> Result<Beside, Unsaved> {
-    for output in outputs {
-        output.sync().map_err(Unsaved::OutputLost)?;
+) -> (Beside, Result<(), Unsaved>) {
+    let write_before = |beside: &mut Beside| {
+        for output in outputs {
+            output.sync().map_err(Unsaved::OutputLost)?;
+        }
+        beside.write(&next).map_err(|error| {
+            Unsaved::StateFailed(SnapshotError::Io { path: beside.path().to_path_buf(), error })
+        })
+    };
+    if let Err(unsaved) = write_before(&mut beside) {
+        return (beside, Err(unsaved));
     }
-    beside.write(&next).map_err(|error| {
-        Unsaved::StateFailed(SnapshotError::Io { path: beside.path().to_path_buf(), error })
-    })?;
-    pending.finish().map_err(Unsaved::StateFailed)?;
-    beside.is_saved(next);
-    Ok(beside)
+    let replaced = Identity::of_path(beside.state());
+    match pending.finish() {
+        Ok(()) => beside.is_saved(next),
+        Err(error) => {
+            if Identity::of_path(beside.state()) != replaced {
+                beside.may_be_saved(next);
+            }
+            return (beside, Err(Unsaved::StateFailed(error)));
+        }
+    }
+    (beside, Ok(()))
 }
 
 fn warn(error: &SnapshotError) {

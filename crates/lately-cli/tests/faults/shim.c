@@ -1,8 +1,11 @@
 /* Preloaded into the command: counts the system calls on files below FAULT_DIR, and lets one of them, or all from one on,
- * fail or be cut. Keeps what a power cut would leave in FAULT_DURABLE: the bytes of each file at its last sync, by inode,
- * and the names in the directory at its last sync. */
+ * fail or be cut. With FAULT_CALL, only calls like "fsync state" (the call, the file's name) count for that; with
+ * FAULT_KILL_CALL, the process is killed before the next call like this one after the fault. Calls that only read count if
+ * FAULT_READS is set. Keeps what a power cut would leave in FAULT_DURABLE: the bytes of each file at its last sync, and the
+ * names in each directory at its last sync, both by inode. With FAULT_HASTE, sleeping takes that part of the time. */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,10 +17,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static long calls;
+static long calls, matching;
+static int is_done;
 
 enum act { PASS, FAIL, CUT };
 
@@ -37,6 +42,13 @@ static int is_watched(int fd, char path[PATH_MAX]) {
 
 static void die(void) { syscall(SYS_kill, getpid(), SIGKILL); pause(); }
 
+/* Whether the name of the call and the last part of its path are these two words. */
+static int is_like(const char *words, const char *call, const char *path) {
+    const char *name = strrchr(path, '/');
+    size_t len = strlen(call);
+    return strncmp(words, call, len) == 0 && words[len] == ' ' && name && strcmp(words + len + 1, name + 1) == 0;
+}
+
 /* Counts a call, and says what happens to it. `can_cut` for calls that may do a part of their work. */
 static enum act act(const char *call, const char *path, int can_cut) {
     pthread_mutex_lock(&lock);
@@ -51,10 +63,14 @@ static enum act act(const char *call, const char *path, int can_cut) {
         syscall(SYS_close, fd);
     }
     long at = atol(getenv("FAULT_AT") ? getenv("FAULT_AT") : "0");
+    const char *only = getenv("FAULT_CALL"), *last = getenv("FAULT_KILL_CALL");
+    if (only) number = is_like(only, call, path) ? ++matching : -1;
+    if (last && is_done && is_like(last, call, path)) die();
     if (!kind || at == 0 || number < at || (number > at && !getenv("FAULT_FROM"))) return PASS;
     if (strcmp(kind, "kill") == 0) die();
     if (strcmp(kind, "cut") == 0 || strcmp(kind, "cut-kill") == 0) return can_cut ? CUT : PASS;
-    errno = strcmp(kind, "ENOSPC") == 0 ? ENOSPC : strcmp(kind, "EACCES") == 0 ? EACCES : strcmp(kind, "EROFS") == 0 ? EROFS : EIO;
+    is_done = 1;
+    errno = strcmp(kind, "ENOSPC") == 0 ? ENOSPC : strcmp(kind, "EACCES") == 0 ? EACCES : strcmp(kind, "ENOENT") == 0 ? ENOENT : strcmp(kind, "EROFS") == 0 ? EROFS : EIO;
     return FAIL;
 }
 
@@ -67,6 +83,11 @@ static void copy_bytes(const char *path, const char *to) {
     syscall(SYS_close, fd);
 }
 
+static DIR *real_opendir(const char *path) {
+    DIR *(*real)(const char *) = (DIR * (*)(const char *)) dlsym(RTLD_NEXT, "opendir");
+    return real(path);
+}
+
 static void synced(int fd, const char *path) {
     const char *durable = getenv("FAULT_DURABLE");
     struct stat status;
@@ -77,12 +98,12 @@ static void synced(int fd, const char *path) {
         snprintf(to, sizeof to, "%s/%lu", durable, (unsigned long)status.st_ino);
         copy_bytes(path, to);
     } else {
-        DIR *entries = opendir(path);
+        DIR *entries = real_opendir(path);
         for (struct dirent *entry; entries && (entry = readdir(entries));)
             if (entry->d_name[0] != '.' || entry->d_name[1] > '.')
                 sprintf(names + strlen(names), "%lu %s\n", (unsigned long)entry->d_ino, entry->d_name);
         if (entries) closedir(entries);
-        snprintf(to, sizeof to, "%s/names", durable);
+        snprintf(to, sizeof to, "%s/names-%lu", durable, (unsigned long)status.st_ino);
         int out = syscall(SYS_openat, AT_FDCWD, to, O_WRONLY | O_CREAT | O_TRUNC, 0600);
         syscall(SYS_write, out, names, strlen(names));
         syscall(SYS_close, out);
@@ -145,4 +166,49 @@ int rename(const char *from, const char *to) {
 int unlink(const char *path) {
     if (is_below(path) && act("unlink", path, 0) == FAIL) return -1;
     return syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+}
+
+DIR *opendir(const char *path) {
+    if (getenv("FAULT_READS") && is_below(path) && act("opendir", path, 0) == FAIL) return NULL;
+    return real_opendir(path);
+}
+
+static int fails_to_read(const char *call, int fd) {
+    char path[PATH_MAX];
+    return getenv("FAULT_READS") && is_watched(fd, path) && act(call, path, 0) == FAIL;
+}
+
+ssize_t read(int fd, void *bytes, size_t len) {
+    return fails_to_read("read", fd) ? -1 : syscall(SYS_read, fd, bytes, len);
+}
+
+ssize_t pread64(int fd, void *bytes, size_t len, off64_t at) {
+    return fails_to_read("pread", fd) ? -1 : syscall(SYS_pread64, fd, bytes, len, at);
+}
+
+off64_t lseek64(int fd, off64_t at, int whence) {
+    return fails_to_read("lseek", fd) ? -1 : syscall(SYS_lseek, fd, at, whence);
+}
+
+int statx(int fd, const char *path, int flags, unsigned mask, struct statx *status) {
+    const char *volatile name = path; /* Programs ask with none whether there is this call. */
+    int has_name = name && *name;
+    int fails = has_name ? getenv("FAULT_READS") && is_below(path) && act("statx", path, 0) == FAIL : fails_to_read("statx", fd);
+    return fails ? -1 : syscall(SYS_statx, fd, path, flags, mask, status);
+}
+
+static struct timespec in_haste(const struct timespec *wanted) {
+    long haste = getenv("FAULT_HASTE") ? atol(getenv("FAULT_HASTE")) : 1;
+    long nanos = (wanted->tv_sec * 1000000000L + wanted->tv_nsec) / haste;
+    return (struct timespec){nanos / 1000000000L, nanos % 1000000000L};
+}
+
+int nanosleep(const struct timespec *wanted, struct timespec *left) {
+    struct timespec shorter = in_haste(wanted);
+    return syscall(SYS_nanosleep, &shorter, left);
+}
+
+int clock_nanosleep(clockid_t clock, int flags, const struct timespec *wanted, struct timespec *left) {
+    struct timespec shorter = flags & TIMER_ABSTIME ? *wanted : in_haste(wanted);
+    return syscall(SYS_clock_nanosleep, clock, flags, &shorter, left) == 0 ? 0 : errno;
 }

@@ -144,6 +144,7 @@ impl RecordFlags {
     /// column name, path or group.
     fn format(&self, time_names: &[String]) -> Result<(Option<Format>, usize), Failure> {
         let of_time = |problem: String| Failure::Usage(format!("--time-field: {problem}"));
+        let of_name = |name: &str, problem: &str| of_time(format!("`{name}`: {problem}"));
         let numbers = || -> Result<Vec<usize>, String> {
             let of_time: Result<Vec<usize>, String> =
                 time_names.iter().map(|name| field_number(name)).collect();
@@ -160,8 +161,10 @@ impl RecordFlags {
                 let columns = Columns::numbered(delimiter, numbers, !self.no_header);
                 return Ok((Some(Format::Csv(columns)), List::joined(&self.field).len()));
             }
-            let of_time: Result<Vec<String>, _> =
-                time_names.iter().map(|name| column_name(name).map_err(of_time)).collect();
+            let of_time: Result<Vec<String>, _> = time_names
+                .iter()
+                .map(|name| column_name(name).map_err(|problem| of_name(name, &problem)))
+                .collect();
             let names = List::joined(&self.column);
             let key_slots = names.len();
             return Ok((Some(Format::Csv(Columns::named(delimiter, [names, of_time?].concat()))), key_slots));
@@ -170,7 +173,7 @@ impl RecordFlags {
             let mut paths = List::joined(&self.json);
             let key_slots = paths.len();
             for name in time_names {
-                paths.extend(JsonPath::list(name).map_err(of_time)?);
+                paths.extend(JsonPath::list(name).map_err(|problem| of_name(name, &problem))?);
             }
             return Ok((Some(Format::Json(JsonPaths::new(&paths))), key_slots));
         }

@@ -50,7 +50,12 @@ impl Calendar {
     /// previous record's time is meant, or without one the first. If clocks were set forward, and it never came,
     /// the time is as long after the change as it says.
     pub(super) fn local(&self, datetime: DateTime) -> Option<u64> {
-        let possible = self.zone.0.to_ambiguous_timestamp(datetime);
+        self.local_in(&self.zone.0, datetime)
+    }
+
+    /// The same in the zone that a record names.
+    pub(super) fn local_in(&self, zone: &TimeZone, datetime: DateTime) -> Option<u64> {
+        let possible = zone.to_ambiguous_timestamp(datetime);
         let millis = |found: Result<Timestamp, jiff::Error>| found.ok()?.as_millisecond().try_into().ok();
         if let (AmbiguousOffset::Fold { .. }, Some(previous)) = (possible.offset(), self.previous_ms) {
             let both = [possible.earlier(), possible.later()].into_iter().filter_map(millis);

@@ -67,7 +67,10 @@ pub(super) fn read(pattern: &str, text: &[u8], calendar: &Calendar) -> Option<u6
 }
 
 fn time_of(parts: &BrokenDownTime, calendar: &Calendar) -> Option<u64> {
-    let timestamp = if parts.iana_time_zone().is_some() {
+    let timestamp = if let Some(zone) = parts.iana_time_zone() {
+        if parts.timestamp().is_none() && parts.offset().is_none() {
+            return calendar.local_in(&TimeZone::get(zone).ok()?, parts.to_datetime().ok()?);
+        }
         parts.to_zoned().ok()?.timestamp()
     } else if parts.timestamp().is_some() || parts.offset().is_some() {
         parts.to_timestamp().ok()?

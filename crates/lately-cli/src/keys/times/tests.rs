@@ -155,9 +155,13 @@ fn an_hour_that_comes_twice_is_the_one_nearest_to_the_record_before() {
         ("2025-03-09 02:30:00", 1_741_505_400_000),
         ("2025-03-09 03:30:00", 1_741_505_400_000),
     ];
-    let mut times = times(TimeFormat::Unit(TimeUnit::Auto), "America/New_York");
+    let mut all = times(TimeFormat::Unit(TimeUnit::Auto), "America/New_York");
+    // The record may name the zone itself.
+    let pattern = TimeFormat::Pattern("%Y-%m-%d %H:%M:%S[%Q]".parse().unwrap());
+    let mut named = times(pattern, "UTC");
     for (text, ms) in expected {
-        assert_eq!(times.read(text.as_bytes()), Ok(ms), "{text}");
+        assert_eq!(all.read(text.as_bytes()), Ok(ms), "{text}");
+        assert_eq!(named.read(format!("{text}[America/New_York]").as_bytes()), Ok(ms), "{text}");
     }
 }
 
