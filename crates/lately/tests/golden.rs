@@ -12,8 +12,9 @@ use lately::{Builder, Filter, HashFunction, Instructions, Layout, Overload, Plan
 
 /// Feeds a stream with repeats, pauses and backward steps; returns the digest of all answers and of the
 /// snapshot.
-fn digest(builder: &Builder) -> u64 {
+fn digest(builder: &Builder, instructions: Instructions) -> u64 {
     let mut filter = builder.build().unwrap();
+    assert!(filter.set_instructions(instructions));
     let mut random = Random(42);
     let mut answers = Vec::new();
     let mut now = 1_700_000_000_000;
@@ -28,8 +29,9 @@ fn digest(builder: &Builder) -> u64 {
 }
 
 /// Feeds traffic that changes by a factor of a hundred, so that an elastic window grows and shrinks.
-fn digest_of_changing_traffic(builder: &Builder) -> u64 {
+fn digest_of_changing_traffic(builder: &Builder, instructions: Instructions) -> u64 {
     let mut filter = builder.build().unwrap();
+    assert!(filter.set_instructions(instructions));
     let mut random = Random(43);
     let (mut now, mut number) = (1_700_000_000_000, 0_u64);
     let mut snapshots = Vec::new();
@@ -52,6 +54,19 @@ fn assert_golden(actual: &str, expected: &str) {
 
 #[test]
 fn filters_of_a_given_shape_have_their_golden_digests() {
+    for &instructions in Instructions::ALL {
+        if instructions.are_available() {
+            println!("with {instructions}:"); // shown if the next line fails
+            assert_golden(&digests(instructions), include_str!("golden/filters.txt"));
+        } else {
+            println!("skipped: this machine lacks {instructions}");
+        }
+    }
+}
+
+fn digests(instructions: Instructions) -> String {
+    let digest = |builder: &Builder| digest(builder, instructions);
+    let digest_of_changing_traffic = |builder: &Builder| digest_of_changing_traffic(builder, instructions);
     let mut actual = String::new();
     for shape in shapes() {
         let count = digest(&with_shape(&shape).window(700));
@@ -73,7 +88,7 @@ fn filters_of_a_given_shape_have_their_golden_digests() {
         writeln!(actual, "elastic, limited, {overload}: {:016x}", digest_of_changing_traffic(&limited))
             .unwrap();
     }
-    assert_golden(&actual, include_str!("golden/filters.txt"));
+    actual
 }
 
 #[test]

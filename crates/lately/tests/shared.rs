@@ -8,7 +8,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use common::{Random, assert_rate_is, item, shapes, with_shape};
+use common::{Random, assert_rate_is, fewer, item, shapes, with_shape};
 use lately::{Builder, Filter, Instructions, Layout, Overload, Segment, Shape, SharedFilter};
 
 const THREADS: u64 = 4;
@@ -17,6 +17,14 @@ const THREADS: u64 = 4;
 fn shapes_to_stress() -> Vec<Shape> {
     let is_chosen = |shape: &Shape| {
         let k_and_l = (shape.required_matches, shape.window_generations);
+        // Miri interprets: one shape of each layout.
+        if cfg!(miri) {
+            return match shape.segment {
+                Segment::Rows { .. } => k_and_l == (4, 17),
+                Segment::Bins { .. } => k_and_l == (1, 42),
+                _ => k_and_l == (3, 5) || k_and_l == (7, 4),
+            };
+        }
         match shape.segment {
             Segment::Rows { row_bytes: 64, .. } => matches!(k_and_l, (5, 10) | (1, 1)),
             Segment::Rows { .. } => matches!(k_and_l, (4, 17) | (2, 8)),
@@ -78,7 +86,7 @@ fn one_thread_gets_a_filter(builder: &Builder) {
         let shape = own.plan().shape;
         let mut random = Random(7);
         let mut now = 1_000_000;
-        for step in 0..3_000_u64 {
+        for step in 0..fewer(3_000) {
             now += random.below(3);
             let told = now - random.below(2);
             own.advance_to(told);
@@ -146,7 +154,9 @@ fn one_thread_gets_a_filter(builder: &Builder) {
 #[test]
 fn clearing_forgets_what_was_inserted_before_and_nothing_after() {
     for shape in shapes_to_stress() {
-        for shared in on_all_instructions(&with_shape(&shape).window(100_000)) {
+        for shared in
+            on_all_instructions(&with_shape(&shape).window(if cfg!(miri) { 1_000 } else { 100_000 }))
+        {
             let is_over = AtomicBool::new(false);
             std::thread::scope(|scope| {
                 for thread in 1..3 {
@@ -160,7 +170,7 @@ fn clearing_forgets_what_was_inserted_before_and_nothing_after() {
                         }
                     });
                 }
-                for round in 0..20_u64 {
+                for round in 0..fewer(20) {
                     let ours = |number: u64| item(1 << 50 | round << 20 | number);
                     (0..50).for_each(|number| shared.insert(ours(number)));
                     shared.clear();
@@ -184,13 +194,14 @@ fn with_one_thread_bits_equal_those_of_a_filter_after_stamps_have_wrapped() {
         let builder = with_shape(&shape).window(shape.window_generations.into());
         for shared in on_all_instructions(&builder) {
             let mut own = builder.build().unwrap();
-            for first in (0..40_000).step_by(1_000) {
+            for first in (0..fewer(40_000)).step_by(1_000) {
                 let items: Vec<_> = (first..first + 1_000).map(item).collect();
                 own.insert_batch(&items);
                 shared.insert_batch(&items);
                 assert!(own == shared.to_filter(), "{shape} after {first} inserts");
             }
-            assert!(own.counters().generation > 1 << 15, "{shape}: {:?}", own.counters());
+            let wrapped = own.counters().generation > 1 << 15;
+            assert!(wrapped || fewer(40_000) < 40_000, "{shape}: {:?}", own.counters());
         }
     }
 }
@@ -224,7 +235,7 @@ fn threads_never_miss_an_item_of_the_window() {
             for shared in on_all_instructions(&with_shape(&shape).window(window)) {
                 let checked = stress(&shared);
                 // In the shortest windows few answers are certain, or none.
-                let needed = if shared.guaranteed_window() >= 10 * THREADS { 40_000 } else { 0 };
+                let needed = if shared.guaranteed_window() >= 10 * THREADS { fewer(40_000) } else { 0 };
                 assert!(checked >= needed, "{shape} window {window}: only {checked} answers were certain");
             }
         }
@@ -244,7 +255,7 @@ fn stress(shared: &SharedFilter) -> u64 {
                 let mut random = Random(thread);
                 let mut noted: Vec<u64> = Vec::new();
                 let key = |number: usize| item(thread << 32 | number as u64);
-                for number in 0..12_000_usize {
+                for number in 0..fewer(12_000) as usize {
                     noted.push(shadow.begin());
                     match number % 3 {
                         0 => shared.insert(key(number)),
@@ -299,7 +310,7 @@ fn readers_never_miss_an_item_that_is_refreshed_in_time() {
                     };
                     (0..2).for_each(|_| _ = scope.spawn(ask));
                     all_there.wait();
-                    for number in 0..150_000 {
+                    for number in 0..fewer(150_000) {
                         // As old as possible. One less than the window, because an insert in progress may
                         // have shifted the item out before it writes it again.
                         let is_due = number % (window - 1) == window - 2;
@@ -315,6 +326,7 @@ fn readers_never_miss_an_item_that_is_refreshed_in_time() {
 #[test]
 fn threads_never_miss_an_item_of_the_window_in_batches() {
     const BATCH: usize = 100;
+    let batches = fewer(2_000);
     let builders = shapes_to_stress().into_iter().map(|shape| with_shape(&shape).window(5_000));
     for shared in builders.flat_map(|builder| on_all_instructions(&builder)) {
         let (shape, window) = (shared.plan().shape, shared.guaranteed_window());
@@ -328,7 +340,7 @@ fn threads_never_miss_an_item_of_the_window_in_batches() {
                         (0..BATCH).map(|i| item(thread << 32 | (number * BATCH + i) as u64)).collect()
                     };
                     let mut seen = [false; BATCH];
-                    for number in 0..2_000_usize {
+                    for number in 0..batches as usize {
                         noted.push(begun.fetch_add(BATCH as u64, Ordering::SeqCst));
                         shared.check_and_insert_batch(&batch(number), &mut seen);
                         for asked in [number, number.saturating_sub(number % 14)] {
@@ -343,7 +355,7 @@ fn threads_never_miss_an_item_of_the_window_in_batches() {
             }
         });
         let statistics = shared.statistics();
-        assert_eq!(statistics.inserts, THREADS * 2_000 * BATCH as u64);
+        assert_eq!(statistics.inserts, THREADS * batches * BATCH as u64);
         // No generation is shorter than its share. None is longer by more than an eighth plus the inserts
         // that threads begin at once.
         let (shifts, g) = (statistics.generation, shared.plan().items_per_generation);
@@ -415,10 +427,10 @@ fn a_batch_that_panics_leaves_a_usable_filter() {
 /// More threads than have counters of their own; they end, and others take their places.
 #[test]
 fn eighty_threads_lose_nothing_and_count_exactly() {
-    const EACH: u64 = 500;
+    let each = fewer(500);
     let (threads, rounds) = (80, 3);
     for shape in shapes_to_stress() {
-        let window = threads * rounds * EACH;
+        let window = threads * rounds * each;
         let builder = with_shape(&shape).window(window).false_positive_rate(1e-3);
         let Ok(shared) = builder.build_shared() else { continue };
         for round in 0..rounds {
@@ -428,8 +440,8 @@ fn eighty_threads_lose_nothing_and_count_exactly() {
                     let (shared, barrier) = (&shared, &barrier);
                     scope.spawn(move || {
                         barrier.wait();
-                        let first = (round * threads + thread) * EACH;
-                        (first..first + EACH).for_each(|number| shared.insert(item(number)));
+                        let first = (round * threads + thread) * each;
+                        (first..first + each).for_each(|number| shared.insert(item(number)));
                     });
                 }
             });
@@ -453,7 +465,7 @@ fn exactly_one_thread_is_told_that_an_item_is_new() {
     for shared in builders.flat_map(|builder| on_all_instructions(&builder)) {
         let shape = shared.plan().shape;
         let barrier = Barrier::new(THREADS as usize);
-        let (rounds, per_round) = (200, 500_u64);
+        let (rounds, per_round) = (fewer(200), 500_u64);
         let told: Vec<Vec<bool>> = std::thread::scope(|scope| {
             let run = |thread: u64| {
                 let (shared, barrier) = (&shared, &barrier);
@@ -485,15 +497,17 @@ fn exactly_one_thread_is_told_that_an_item_is_new() {
 /// While threads insert, every snapshot is valid and contains every item inserted before the call.
 #[test]
 fn a_snapshot_contains_every_item_inserted_before_it() {
-    const INSERTS: usize = 100_000;
+    let inserts = fewer(100_000) as usize;
     for shape in shapes_to_stress() {
-        let shared = with_shape(&shape).window(40_000).build_shared().unwrap();
+        // Miri interprets the checksum of each snapshot.
+        let window = if cfg!(miri) { 400 } else { 40_000 };
+        let shared = with_shape(&shape).window(window).build_shared().unwrap();
         let window = shared.guaranteed_window();
         let shadow = Shadow { begun: AtomicU64::new(0) };
         // The number of inserts that each thread has finished, and its note for each of its items.
         let finished: Vec<AtomicU64> = (0..THREADS).map(|_| AtomicU64::new(0)).collect();
         let noted: Vec<Vec<AtomicU64>> =
-            (0..THREADS).map(|_| (0..INSERTS).map(|_| AtomicU64::new(0)).collect()).collect();
+            (0..THREADS).map(|_| (0..inserts).map(|_| AtomicU64::new(0)).collect()).collect();
         std::thread::scope(|scope| {
             for thread in 0..THREADS as usize {
                 let (shared, shadow, finished, noted) = (&shared, &shadow, &finished, &noted);
@@ -520,11 +534,11 @@ fn a_snapshot_contains_every_item_inserted_before_it() {
                         assert!(copy.contains(key), "{shape}: {number} of {before}");
                     }
                 }
-                if before.iter().all(|&before| before == INSERTS as u64) {
+                if before.iter().all(|&before| before == inserts as u64) {
                     break;
                 }
             }
-            assert!(checked >= 30_000, "{shape}: only {checked} items were certain");
+            assert!(checked >= fewer(30_000), "{shape}: only {checked} items were certain");
         });
     }
 }
@@ -543,7 +557,8 @@ fn overlong_generations_raise_the_rate_by_less_than_a_factor_of_four() {
             for thread in 0..THREADS {
                 let shared = &shared;
                 scope.spawn(move || {
-                    let items: Vec<_> = (0..100_000).map(|number| item(thread << 32 | number)).collect();
+                    let items: Vec<_> =
+                        (0..fewer(100_000)).map(|number| item(thread << 32 | number)).collect();
                     items.chunks(1_000).for_each(|items| shared.insert_batch(items));
                 });
             }
@@ -622,7 +637,7 @@ fn shifts_happen_while_other_threads_call_age_of() {
     for layout in common::LAYOUTS {
         let builder = Filter::builder().window(10_000).false_positive_rate(1e-3).layout(layout);
         let shared = builder.build_shared().unwrap();
-        let inserts = 300_000;
+        let inserts = fewer(300_000);
         let done = AtomicU64::new(0);
         std::thread::scope(|scope| {
             for _ in 0..2 {
@@ -651,7 +666,7 @@ fn a_shared_filter_is_send_and_sync() {
 /// item while another one makes a shift and spills others must not make their cells older.
 #[test]
 fn an_item_that_is_spilled_beside_a_shift_stays_for_the_whole_span() {
-    const ROUNDS: u64 = 20_000;
+    let rounds = fewer(20_000);
     let (span_ms, l) = (4_000, 4);
     let generation_ms = span_ms / l;
     let builder =
@@ -665,7 +680,7 @@ fn an_item_that_is_spilled_beside_a_shift_stays_for_the_whole_span() {
     let mut lost = 0;
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            for round in 1..=ROUNDS {
+            for round in 1..=rounds {
                 while started.load(Ordering::Acquire) != round {
                     std::hint::spin_loop();
                 }
@@ -674,7 +689,7 @@ fn an_item_that_is_spilled_beside_a_shift_stays_for_the_whole_span() {
             }
         });
         let mut now = 0;
-        for round in 1..=ROUNDS {
+        for round in 1..=rounds {
             lines_are_full();
             started.store(round, Ordering::Release);
             (0..round % 40 * 10).for_each(|_| std::hint::spin_loop());
@@ -690,13 +705,14 @@ fn an_item_that_is_spilled_beside_a_shift_stays_for_the_whole_span() {
             lost += spilled.filter(|item| !filter.contains(item)).count();
         }
     });
-    assert_eq!(lost, 0, "of {} items", 3 * ROUNDS);
+    assert_eq!(lost, 0, "of {} items", 3 * rounds);
 }
 
 #[test]
 fn threads_never_miss_an_item_of_the_span_while_lines_spill() {
     let telling = (0..8).filter(|&seed| stress_with_spills(seed)).count();
-    assert!(telling > 0, "no filter spilled without being overloaded: the test proves nothing");
+    let proves_nothing = telling == 0 && fewer(10_000) == 10_000;
+    assert!(!proves_nothing, "no filter spilled without being overloaded: the test proves nothing");
 }
 
 #[test]
@@ -710,7 +726,7 @@ fn threads_never_miss_an_item_of_the_span_while_lines_spill_for_many_filters() {
 /// reported. Threads insert and query without a pause, while another thread advances the time as items come in.
 /// Returns true if a lost item would have been noticed.
 fn stress_with_spills(seed: u64) -> bool {
-    const PER_THREAD: u64 = 10_000;
+    let per_thread = fewer(10_000);
     let mut random = Random(seed);
     let (l, capacity) = (1 + random.below(7), 100 + random.below(2_900));
     let builder = Filter::builder().time_window(Duration::from_millis(l * 60)).capacity(capacity);
@@ -738,7 +754,7 @@ fn stress_with_spills(seed: u64) -> bool {
                 // The time that the filter had for certain when each item was inserted.
                 let mut noted: Vec<u64> = Vec::new();
                 let mut oldest = 0;
-                while (noted.len() as u64) < PER_THREAD {
+                while (noted.len() as u64) < per_thread {
                     let (number, now) = (noted.len() as u64, told.load(Ordering::SeqCst));
                     if inserted.load(Ordering::SeqCst) as f64 > due(now + 2 * step_ms) {
                         std::thread::yield_now();

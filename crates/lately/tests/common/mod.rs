@@ -73,6 +73,14 @@ impl Random {
     }
 }
 
+/// A smaller number of rounds, where each takes long: under sanitizers and under Miri, which interprets. The environment
+/// variable `LATELY_FEWER` says how many times smaller.
+pub fn fewer(rounds: u64) -> u64 {
+    let times =
+        std::env::var("LATELY_FEWER").map_or(1, |times| times.parse().expect("LATELY_FEWER is a number"));
+    (rounds / times).max(1)
+}
+
 /// The bytes of a number, as an item.
 pub fn item(number: u64) -> [u8; 8] {
     number.to_le_bytes()
