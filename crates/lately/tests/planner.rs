@@ -290,6 +290,23 @@ fn memory_buys_the_best_rate_that_fits() {
 }
 
 #[test]
+fn a_rate_much_below_the_best_that_fits_needs_more_memory() {
+    for layout in LAYOUTS {
+        for (window, bits_per_item) in [(1_000, 60), (30_000, 12), (1_000_000, 26), (50_000_000, 40)] {
+            let asked = Filter::builder().window(window).layout(layout).prefer(Prefer::Memory);
+            let memory = window * bits_per_item / 8;
+            let Ok(bought) = asked.clone().max_memory(memory).plan() else { continue };
+            assert!(bought.memory_bytes <= memory, "{layout} {window}: {bought:?}");
+            let better = asked.false_positive_rate(bought.false_positive_rate * 0.7).plan().unwrap();
+            assert!(
+                better.memory_bytes > memory,
+                "{layout} {window}: {better:?} fits too, not only {bought:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn memory_buys_the_largest_window_that_fits() {
     for memory in [2_000, 1 << 20, 1 << 33] {
         let promise = Filter::builder().false_positive_rate(1e-3).prefer(Prefer::Memory);

@@ -9,9 +9,33 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use common::{Random, assert_rate_is, fewer, item, shapes, with_shape};
-use lately::{Builder, Filter, Instructions, Layout, Overload, Segment, Shape, SharedFilter};
+use lately::{
+    Builder, Clock, Filter, HashFunction, Instructions, Layout, Overload, Segment, Shape, SharedFilter,
+};
 
 const THREADS: u64 = 4;
+
+/// What other threads wait for. It is set even if the thread that sets it panics: they would wait for ever.
+#[derive(Default)]
+struct Flag(AtomicBool);
+
+struct SetWhenDropped<'a>(&'a Flag);
+
+impl Flag {
+    fn is_set(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+
+    fn set_when_dropped(&self) -> SetWhenDropped<'_> {
+        SetWhenDropped(self)
+    }
+}
+
+impl Drop for SetWhenDropped<'_> {
+    fn drop(&mut self) {
+        self.0.0.store(true, Ordering::Release);
+    }
+}
 
 /// Returns shapes with rows of each size, slices and blocks.
 fn shapes_to_stress() -> Vec<Shape> {
@@ -76,6 +100,41 @@ fn sharing_the_filter_of_a_blueprint_changes_no_bit() {
             assert_eq!(empty.counters().generation, shifts);
             let shared = SharedFilter::try_from(empty.clone()).unwrap();
             assert!(shared.to_filter() == empty, "{shape} after {shifts} shifts");
+        }
+    }
+}
+
+#[test]
+fn a_shared_filter_has_the_settings_of_its_filter_and_is_saved_like_it() {
+    let key = *b"sixteen secret b";
+    let builder =
+        Filter::builder().time_window(Duration::from_secs(60)).capacity(1_000).false_positive_rate(1e-3);
+    let shared = builder.hash_function(HashFunction::SipHash13 { key }).build_shared().unwrap();
+    assert_eq!(shared.hash_function(), HashFunction::SipHash13 { key });
+    assert_eq!(shared.clock(), Clock::Unset);
+    shared.set_clock(Clock::Events);
+    assert_eq!(shared.clock(), Clock::Events);
+    shared.advance_to(1_000);
+    (0..500).for_each(|number| shared.insert(item(number)));
+    let path = std::env::temp_dir().join(format!("lately-shared-{}.lately", std::process::id()));
+    shared.save(&path).unwrap();
+    let loaded = Filter::load(&path);
+    std::fs::remove_file(&path).unwrap();
+    assert!(loaded.unwrap() == shared.to_filter());
+}
+
+/// Items stay for a span and a generation at most, also for views of later times.
+#[test]
+fn a_view_of_a_later_time_forgets_what_is_too_old_by_then() {
+    for layout in common::LAYOUTS {
+        let builder = Filter::builder().time_window(Duration::from_secs(60)).capacity(1_000).layout(layout);
+        let shared = builder.false_positive_rate(1e-9).build_shared().unwrap();
+        shared.advance_to(1_000);
+        shared.insert("early");
+        for (later, expected) in [(0, true), (61_000, true), (200_000, false), (u64::MAX, false)] {
+            let (view, mut seen) = (shared.as_of(later), [!expected, true]);
+            view.contains_batch(&["early", "never"], &mut seen);
+            assert_eq!((view.contains("early"), seen), (expected, [expected, false]), "{layout} at {later}");
         }
     }
 }
@@ -296,13 +355,14 @@ fn readers_never_miss_an_item_that_is_refreshed_in_time() {
             let window = u64::from(shape.window_generations) * items_per_generation;
             for shared in on_all_instructions(&with_shape(&shape).window(window)) {
                 assert_eq!(shared.guaranteed_window(), window);
-                let (known, all_there, done) = (item(u64::MAX), Barrier::new(3), AtomicU64::new(0));
+                let (known, all_there, done) = (item(u64::MAX), Barrier::new(3), Flag::default());
                 shared.insert(known);
                 std::thread::scope(|scope| {
+                    let done_at_the_end = done.set_when_dropped();
                     let ask = || {
                         let mut seen = [false; 50];
                         all_there.wait();
-                        while done.load(Ordering::Relaxed) == 0 {
+                        while !done.is_set() {
                             shared.contains_batch(&[known; 50], &mut seen);
                             assert_eq!(seen, [true; 50], "{shape} window {window}");
                             assert!(shared.contains(known), "{shape} window {window}");
@@ -316,7 +376,7 @@ fn readers_never_miss_an_item_that_is_refreshed_in_time() {
                         let is_due = number % (window - 1) == window - 2;
                         shared.insert(if is_due { known } else { item(number) });
                     }
-                    done.store(1, Ordering::Relaxed);
+                    drop(done_at_the_end);
                 });
             }
         }
@@ -585,15 +645,17 @@ fn time_windows_keep_their_span_while_threads_insert_and_advance_the_time() {
         shared.advance_to(1_000);
         // `telling` is set before the filter is advanced to a time, `told` afterwards.
         let (telling, told) = (AtomicU64::new(1_000), AtomicU64::new(1_000));
+        let over = Flag::default();
         std::thread::scope(|scope| {
+            let _over_at_the_end = over.set_when_dropped();
             for thread in 0..THREADS - 1 {
-                let (shared, telling, told) = (&shared, &telling, &told);
+                let (shared, telling, told, over) = (&shared, &telling, &told, &over);
                 scope.spawn(move || {
                     let mut random = Random(thread);
                     let mut inserted: Vec<u64> = Vec::new();
                     loop {
                         let now = told.load(Ordering::SeqCst);
-                        if now >= 2_500 {
+                        if now >= 2_500 || over.is_set() {
                             break;
                         }
                         if inserted.len() >= PER_MS && inserted[inserted.len() - PER_MS] == now {
@@ -638,17 +700,18 @@ fn shifts_happen_while_other_threads_call_age_of() {
         let builder = Filter::builder().window(10_000).false_positive_rate(1e-3).layout(layout);
         let shared = builder.build_shared().unwrap();
         let inserts = fewer(300_000);
-        let done = AtomicU64::new(0);
+        let done = Flag::default();
         std::thread::scope(|scope| {
+            let done_at_the_end = done.set_when_dropped();
             for _ in 0..2 {
                 scope.spawn(|| {
-                    while done.load(Ordering::Relaxed) == 0 {
+                    while !done.is_set() {
                         _ = shared.age_of("x");
                     }
                 });
             }
             (0..inserts).for_each(|number| shared.insert(item(number)));
-            done.store(1, Ordering::Relaxed);
+            drop(done_at_the_end);
         });
         let due = inserts / shared.plan().items_per_generation;
         let made = shared.statistics().generation;
@@ -676,18 +739,22 @@ fn an_item_that_is_spilled_beside_a_shift_stays_for_the_whole_span() {
     let lines_are_full =
         || (0..filter.plan().cells * 30).for_each(|number| filter.insert(item(1 << 50 | number)));
     let (started, ended) = (AtomicU64::new(0), AtomicU64::new(0));
+    let [spiller_over, shifter_over] = [Flag::default(), Flag::default()];
     // Counted, not asserted in the loop: the other thread would wait for ever.
     let mut lost = 0;
     std::thread::scope(|scope| {
         scope.spawn(|| {
+            let _over_at_the_end = spiller_over.set_when_dropped();
             for round in 1..=rounds {
                 while started.load(Ordering::Acquire) != round {
+                    assert!(!shifter_over.is_set(), "the other thread has ended early");
                     std::hint::spin_loop();
                 }
                 (0..4).for_each(|number| filter.insert(item(1 << 55 | round << 8 | number)));
                 ended.store(round, Ordering::Release);
             }
         });
+        let _over_at_the_end = shifter_over.set_when_dropped();
         let mut now = 0;
         for round in 1..=rounds {
             lines_are_full();
@@ -698,6 +765,8 @@ fn an_item_that_is_spilled_beside_a_shift_stays_for_the_whole_span() {
             let spilled = (0..3).map(|number| item(1 << 56 | round << 8 | number));
             spilled.clone().for_each(|item| filter.insert(item));
             while ended.load(Ordering::Acquire) != round {
+                let is_over = spiller_over.is_set() && ended.load(Ordering::Acquire) != round;
+                assert!(!is_over, "the other thread has ended early");
                 std::thread::yield_now();
             }
             now += span_ms;
@@ -742,14 +811,17 @@ fn stress_with_spills(seed: u64) -> bool {
     shared.advance_to(1_000);
     // `telling` is set before the filter is advanced to a time, `told` afterwards.
     let (telling, told) = (AtomicU64::new(1_000), AtomicU64::new(1_000));
-    let (inserted, finished) = (AtomicU64::new(0), AtomicU64::new(0));
+    let inserted = AtomicU64::new(0);
     let (lost, spilled) = (AtomicU64::new(0), AtomicBool::new(false));
+    let (over, finished) = (Flag::default(), [const { Flag(AtomicBool::new(false)) }; THREADS as usize]);
+    let finished = &finished[..threads as usize];
     std::thread::scope(|scope| {
+        let _over_at_the_end = over.set_when_dropped();
         for thread in 0..threads {
-            let (telling, told, inserted, finished, lost, due) =
-                (&telling, &told, &inserted, &finished, &lost, &due);
+            let (telling, told, inserted, lost, due, over) = (&telling, &told, &inserted, &lost, &due, &over);
             let mut random = Random(seed << 8 | thread);
             scope.spawn(move || {
+                let _finished_at_the_end = finished[thread as usize].set_when_dropped();
                 let key = |number: u64| item(thread << 32 | number);
                 // The time that the filter had for certain when each item was inserted.
                 let mut noted: Vec<u64> = Vec::new();
@@ -757,6 +829,7 @@ fn stress_with_spills(seed: u64) -> bool {
                 while (noted.len() as u64) < per_thread {
                     let (number, now) = (noted.len() as u64, told.load(Ordering::SeqCst));
                     if inserted.load(Ordering::SeqCst) as f64 > due(now + 2 * step_ms) {
+                        assert!(!over.is_set(), "the thread that advances the time has ended early");
                         std::thread::yield_now();
                         continue;
                     }
@@ -782,11 +855,10 @@ fn stress_with_spills(seed: u64) -> bool {
                         lost.fetch_add(u64::from(is_certain && !reported), Ordering::SeqCst);
                     }
                 }
-                finished.fetch_add(1, Ordering::SeqCst);
             });
         }
         let mut now = 1_000;
-        while finished.load(Ordering::SeqCst) < threads {
+        while !finished.iter().all(Flag::is_set) {
             let brought = inserted.load(Ordering::SeqCst) as f64;
             if brought < due(now + step_ms) {
                 std::thread::yield_now();

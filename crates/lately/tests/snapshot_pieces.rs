@@ -63,6 +63,37 @@ fn pieces_of_any_size_are_the_snapshot_and_restore_the_filter() {
 }
 
 #[test]
+fn no_piece_is_larger_than_asked_for_wherever_the_snapshot_ends() {
+    for filter in filters() {
+        let words = filter.snapshot_len() as usize / 8;
+        // So that the last piece ends before the checksum, with it, and in between.
+        for most in (2..40).chain(words - 3..words + 3).map(|words| words * 8) {
+            let pieces = pieces(&filter, || most);
+            assert!(pieces.iter().all(|piece| piece.len() <= most), "{most} bytes at most");
+            assert!(pieces.concat() == filter.to_bytes());
+        }
+    }
+}
+
+#[test]
+fn a_snapshot_that_is_cut_tells_how_long_it_is() {
+    /// A header and a checksum: nothing is shorter.
+    const LEAST: u64 = 152 + 8;
+    let filter = &filters()[0];
+    let (bytes, whole) = (filter.to_bytes(), filter.snapshot_len());
+    for (end, whole) in [(0, LEAST), (100, LEAST), (bytes.len() - 9, whole), (bytes.len() - 1, whole)] {
+        let mut reader = SnapshotReader::new();
+        reader.push(&bytes[..end]).unwrap();
+        for result in [reader.finish(), Filter::from_bytes(&bytes[..end])] {
+            let Err(SnapshotError::Truncated { expected, found }) = result else {
+                panic!("{end} bytes are enough")
+            };
+            assert_eq!((expected, found), (whole, end as u64));
+        }
+    }
+}
+
+#[test]
 fn what_is_missing_damaged_or_too_much_is_refused() {
     for filter in filters() {
         let bytes = filter.to_bytes();

@@ -174,6 +174,20 @@ mod tests {
         }
     }
 
+    /// The upper tail of the normal distribution is between (1 - 1/z^2) phi(z)/z and phi(z)/z, and the bound for the terms
+    /// that are not added up is the latter.
+    #[test]
+    fn what_is_left_after_many_terms_is_bounded_closely() {
+        let share = Share::new(1_000_000_000_000, 2);
+        let deviation = 500_000.0;
+        for z in [4.0_f64, 7.0, 9.0] {
+            let density = exp(-0.5 * z * z) / libm::sqrt(2.0 * PI);
+            let found = share.probability_of_more_than((share.mean + z * deviation) as u64);
+            let (least, most) = ((1.0 - 1.0 / (z * z)) * density / z, density / z);
+            assert!(least <= found && found <= 1.001 * most, "{z}: {found:e} is not in {least:e}..{most:e}");
+        }
+    }
+
     #[test]
     fn more_than_the_mean_and_never_more_than_all() {
         for window in [1, 10, 1_000, 1_000_000, 10_000_000_000, MAX_WINDOW] {
