@@ -10,7 +10,7 @@ mod csv;
 mod dates;
 mod deciding;
 mod failure;
-// What is wrong is told by a panic.
+// A check that fails panics.
 #[cfg(any(test, fuzzing))]
 #[allow(clippy::missing_panics_doc)]
 pub mod fuzzing;

@@ -227,6 +227,25 @@ fn a_link_is_followed_to_another_file() {
     end(child);
 }
 
+/// The directory of a log also has what others put there.
+#[test]
+fn a_link_that_leads_nowhere_does_not_stop_the_search_for_the_rotated_file() {
+    let log = Log::new("follow-links");
+    log.run("", "a\nb\n");
+    for (link, target) in [("loop", "loop"), ("dangling", "nowhere"), ("through", "state/nothing")] {
+        std::os::unix::fs::symlink(target, log.directory.path(link)).unwrap();
+    }
+    log.append("c\n");
+    log.rename("app.log.1");
+    log.append("d\n");
+    assert_eq!(log.run("", "c\nd\n"), "");
+    log.rename("app.log.2");
+    log.append("e\n");
+    fs::remove_file(log.directory.path("app.log.2")).unwrap();
+    let told = log.run("", "e\n");
+    assert!(told.contains("is lost"), "{told}");
+}
+
 #[test]
 fn a_run_that_fails_has_the_position_of_the_record_that_it_could_not_decide() {
     let log = Log::new("follow-failed");

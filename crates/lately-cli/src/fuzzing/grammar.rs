@@ -45,7 +45,7 @@ thread_local! {
     static COMMAND: RefCell<clap::Command> = RefCell::new(Lately::command());
 }
 
-/// What is accepted means what it says, and errors name the value.
+/// Checks that an accepted value means what it says, and that an error names the value.
 pub fn grammar(bytes: &[u8]) {
     let mut input = Input(bytes);
     let (flag, others) = input.one_of(&FLAGS);

@@ -1,4 +1,5 @@
-//! What the fuzzer (`fuzz/`) tries, and a test replays: any bytes must do. It is compiled only for the two.
+//! The functions of the fuzz targets (`fuzz/`): each accepts any bytes, and panics if a check fails. Tests replay the
+//! corpus through them. Compiled only for tests and the fuzzer.
 
 mod grammar;
 mod records;

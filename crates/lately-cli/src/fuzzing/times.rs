@@ -62,7 +62,7 @@ const PATTERNS: [(&str, u64, Tells); 8] = [
 const UNITS: [(TimeUnit, u64); 4] =
     [(TimeUnit::S, 1), (TimeUnit::Ms, 1_000), (TimeUnit::Us, 1_000_000), (TimeUnit::Ns, 1_000_000_000)];
 
-/// What is read is what was written.
+/// Checks that each time is read as it was written.
 pub fn times(bytes: &[u8]) {
     let mut input = Input(bytes);
     match input.byte() % 4 {

@@ -72,6 +72,8 @@ impl Followed {
                 match fs::metadata(&name) {
                     Ok(metadata) if Identity::numbers_of(&metadata) == Some(position.numbers()) => {}
                     Ok(_) => continue,
+                    // A link beside it that leads nowhere, or where nobody may look, is not the file.
+                    Err(_) if name != path && is_link(&name) => continue,
                     Err(error) if is_gone(&error) => {
                         is_renamed_meanwhile = true;
                         continue;
@@ -140,6 +142,10 @@ fn is_gone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound
 }
 
+fn is_link(name: &Path) -> bool {
+    fs::symlink_metadata(name).is_ok_and(|metadata| metadata.is_symlink())
+}
+
 /// The file of a position is not given up because of an error that may pass: the rest of it would be lost.
 #[cold]
 fn not_found(path: &Path, name: &Path, error: &io::Error) -> Failure {
@@ -154,7 +160,10 @@ fn not_found(path: &Path, name: &Path, error: &io::Error) -> Failure {
 /// The files beside this one, or beside what a link leads to.
 fn files_beside(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     let target = fs::canonicalize(path).unwrap_or_default();
-    let here = fs::canonicalize(directory_of(path)).ok();
+    let here = match fs::canonicalize(directory_of(path)) {
+        Err(error) if is_gone(&error) => None,
+        here => Some(here.map_err(|error| not_found(path, directory_of(path), &error))?),
+    };
     let mut directories: Vec<PathBuf> = here.into_iter().chain(target.parent().map(PathBuf::from)).collect();
     directories.dedup();
     let mut files = Vec::new();

@@ -32,7 +32,7 @@ pub(super) fn create_from_arguments(
     value: Box<Value>,
     event: &CStr,
 ) -> Result<Reply, Failure> {
-    // What was accepted once may have counted further since.
+    // A filter that was accepted once may have counted further since.
     if !call.is_replayed() {
         value.check_counts()?;
     }

@@ -1,4 +1,5 @@
-//! What the fuzzer sends to the module, and a test replays: any bytes must do.
+//! The function of the fuzz target `module` (`fuzz/`): it accepts any bytes, and panics if a check fails. A test replays
+//! the corpus through it.
 
 mod server;
 
