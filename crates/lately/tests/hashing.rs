@@ -85,3 +85,17 @@ fn seeds_keys_and_the_form_of_items_do_not_change_the_rate() {
     check(&shape, 2_000, HashFunction::SipHash13 { key: [7; 16] }, 2_000.0, text);
     check(&shape, 2_000, HashFunction::SipHash13 { key: [0; 16] }, 2_000.0, |number| item(number).to_vec());
 }
+
+#[test]
+fn no_debug_output_has_the_secret_key() {
+    let hash_function = HashFunction::SipHash13 { key: [0xab; 16] };
+    let builder = Filter::builder().window(100).false_positive_rate(1e-3).hash_function(hash_function);
+    let (filter, shared) = (builder.build().unwrap(), builder.build_shared().unwrap());
+    let texts =
+        [format!("{hash_function:?}"), format!("{builder:?}"), format!("{filter:?}"), format!("{shared:?}")];
+    for text in texts {
+        assert!(!text.is_empty() && !text.contains("171") && !text.to_lowercase().contains("abab"), "{text}");
+    }
+    assert_eq!(format!("{hash_function:?}"), "SipHash13 { .. }");
+    assert_eq!(format!("{:?}", HashFunction::default()), "Xxh3 { seed: 0 }");
+}

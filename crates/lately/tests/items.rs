@@ -3,6 +3,7 @@
 mod common;
 
 use std::borrow::Cow;
+use std::hash::{Hash as _, Hasher as _};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -203,6 +204,14 @@ fn keys_compare_collect_and_print_as_their_bytes() {
     same.extend(["user-5"]);
     same.push(&17);
     assert_eq!(key, same);
+    let other: CompositeKey = ["user-5", "18"].into_iter().collect();
+    assert_ne!(key, other);
+    let hash = |key: &CompositeKey| {
+        let mut hasher = std::hash::DefaultHasher::new();
+        key.hash(&mut hasher);
+        hasher.finish()
+    };
+    assert!(hash(&key) == hash(&same) && hash(&key) != hash(&other));
     assert_eq!(format!("{key:?}"), "CompositeKey(\"6:user-5,2:17,\")");
     assert_ne!(
         bytes_of(["a"].into_iter().collect::<CompositeKey>()),
