@@ -160,3 +160,62 @@ fn plans_have_their_golden_sizes() {
     }
     assert_golden(&actual, include_str!("golden/plans.txt"));
 }
+
+/// The planner's searches leave out what cannot win. One that leaves out too much, or decides otherwise, gives some other
+/// plan among these. Each line has the digest of plans, or of the errors instead.
+#[test]
+fn plans_of_many_promises_have_their_golden_digests() {
+    const WINDOWS: [u64; 6] = [1, 90, 1_000, 12_345, 77_777_777, 1 << 36];
+    const RATES: [f64; 5] = [0.6, 1e-2, 1e-3, 1e-5, 1e-12];
+    const SLACKS: [Option<f64>; 4] = [None, Some(0.011), Some(0.08), Some(1.0)];
+    const BITS_PER_ITEM: [u64; 5] = [3, 9, 14, 35, 200];
+    let some_layouts = [None].into_iter().chain(Layout::ALL.iter().copied().map(Some));
+    let mut actual = String::new();
+    for (layout, prefer) in
+        some_layouts.flat_map(|layout| Prefer::ALL.iter().map(move |prefer| (layout, *prefer)))
+    {
+        let asked = layout.into_iter().fold(Filter::builder().prefer(prefer), Builder::layout);
+        let asked = SLACKS.map(|slack| slack.into_iter().fold(asked.clone(), Builder::max_slack));
+        let span = Duration::from_secs(60);
+        let (mut by_rate, mut best_rate, mut largest, mut timed) = Default::default();
+        for asked in &asked {
+            for window in WINDOWS {
+                RATES.iter().for_each(|&rate| {
+                    note(&mut by_rate, &asked.clone().window(window).false_positive_rate(rate))
+                });
+                for bits in BITS_PER_ITEM {
+                    note(
+                        &mut best_rate,
+                        &asked.clone().window(window).max_memory((window * bits / 8).max(300)),
+                    );
+                }
+                let capacity = asked.clone().time_window(span).capacity(window);
+                note(&mut timed, &capacity.false_positive_rate(1e-3));
+            }
+            for memory in [500, 1 << 20, 1 << 34] {
+                RATES.iter().for_each(|&rate| {
+                    note(&mut largest, &asked.clone().false_positive_rate(rate).max_memory(memory))
+                });
+            }
+        }
+        let layout = layout.map_or("any layout".to_string(), |layout| layout.to_string());
+        for (what, plans) in
+            [("by rate", by_rate), ("best rate", best_rate), ("largest window", largest), ("time", timed)]
+        {
+            let plans: String = plans;
+            let digest = xxhash_rust::xxh3::xxh3_64(plans.as_bytes());
+            writeln!(actual, "{layout}, {prefer}, {what}: {} plans {digest:016x}", plans.lines().count())
+                .unwrap();
+        }
+    }
+    assert_golden(&actual, include_str!("golden/many_plans.txt"));
+}
+
+fn note(plans: &mut String, asked: &Builder) {
+    match asked.plan() {
+        Ok(Plan { window, shape, items_per_generation, cells, memory_bytes, .. }) => {
+            writeln!(plans, "{window:?} {shape} {items_per_generation} {cells} {memory_bytes}").unwrap();
+        }
+        Err(error) => writeln!(plans, "{error}").unwrap(),
+    }
+}
