@@ -128,6 +128,13 @@ fn words_beyond_the_end_and_bits_that_no_filter_sets_are_refused_and_change_noth
             let error = copy.set_words(first, &vec![0; count]).unwrap_err();
             assert!(matches!(error, SnapshotError::TrailingBytes { .. }), "{first} {count}: {error}");
         }
+        for (first, count, beyond) in [(0, words + 1, 1), (words - 1, 4, 3), (words + 5, 2, 2)] {
+            let error = copy.set_words(first, &vec![0; count]).unwrap_err();
+            assert!(
+                matches!(error, SnapshotError::TrailingBytes { extra } if extra == 8 * beyond),
+                "{error}"
+            );
+        }
         copy.set_words(words, &[]).unwrap();
         let ones = vec![u64::MAX; words];
         let unused_bits = copy.set_words(0, &ones);

@@ -501,11 +501,12 @@ impl<const LANE: u32, const RESTS: bool> LineFormat<LANE, RESTS> {
         words
     }
 
-    /// Returns true if a filter can have written the line.
-    pub(super) fn is_valid<K: BinKernel>(&self, kernel: K, line: &Line, now: &Generation) -> bool {
+    /// Returns true if a filter can have written the line. Only a forged line is older than its next visit allows; that
+    /// visit empties it. If it were refused here, a loaded filter could make snapshots that are refused: this one may become
+    /// older before it is visited.
+    pub(super) fn is_valid<K: BinKernel>(&self, kernel: K, line: &Line) -> bool {
         let last = line[HEADER];
         let marks = (last & self.marks_mask) >> self.marks_at;
-        let behind = u64::from(now.behind(last));
         let place = (last >> Self::PLACE_AT & low_bits(Self::PLACE_BITS)) as u32;
         let used = self.entries * self.fingerprint_bits();
         let first_unused = used.saturating_sub(HEADER as u32 * 64);
@@ -514,7 +515,6 @@ impl<const LANE: u32, const RESTS: bool> LineFormat<LANE, RESTS> {
             && place < self.entries
             && marks.count_ones() <= self.entries
             && marks >> kernel.nth_one(!marks, self.shape.window_generations) == 0
-            && (behind <= SHIFTS_PER_ROUND + 1 || marks == 0 && (last >> SPILLS_AT).trailing_zeros() >= 2)
             && last & low_bits(self.marks_at) >> first_unused << first_unused == 0
             && unused_before_header.enumerate().all(|(i, word)| {
                 let from = if i == 0 { used % 64 } else { 0 };

@@ -660,7 +660,7 @@ impl<const LANE: u32, const RESTS: bool> Contents for Bins<LANE, RESTS> {
         let mut words = in_spare(range.start)..in_spare(range.end);
         words.all(|word| spare.is_valid(word, &self.table.now))
             && pieces_with(range, LINE_WORDS, query.lines.iter())
-                .all(|line| self.table.format.is_valid(Portable, line, &self.table.now))
+                .all(|line| self.table.format.is_valid(Portable, line))
     }
 }
 

@@ -96,7 +96,7 @@ impl<const LANE: u32, const RESTS: bool> Work for Follow<LANE, RESTS> {
                 );
                 plain.0.push_back((fingerprint, ring.generation()));
             }
-            assert!(format.is_valid(kernel, &line, &now));
+            assert!(format.is_valid(kernel, &line));
         }
         line
     }

@@ -98,7 +98,7 @@ impl Contents for ElasticBins {
         (first..end).all(|index| {
             let line = &self.table().lines[index];
             if index as u64 % BLOCK_ROWS < BLOCK {
-                return format.is_valid(Portable, line, now);
+                return format.is_valid(Portable, line);
             }
             let cells =
                 line.iter().flat_map(|word| (0..CELLS_PER_WORD).map(move |cell| word >> (8 * cell) & 0xff));

@@ -35,7 +35,7 @@ fn a_line_is_rebuilt_from_its_fingerprints() {
             let queue = format.queue(Portable, line[HEADER], &now);
             assert_eq!(format.entries_of(&line, queue).collect::<Vec<_>>(), entries);
             assert_eq!(format.live(queue), count);
-            assert!(format.is_valid(Portable, &line, &now));
+            assert!(format.is_valid(Portable, &line));
             assert_eq!(Format::spills(queue, &now), 0b01);
         }
     }
