@@ -181,7 +181,7 @@ fn plans_of_many_promises_have_their_golden_digests() {
         for asked in &asked {
             for window in WINDOWS {
                 RATES.iter().for_each(|&rate| {
-                    note(&mut by_rate, &asked.clone().window(window).false_positive_rate(rate))
+                    note(&mut by_rate, &asked.clone().window(window).false_positive_rate(rate));
                 });
                 for bits in BITS_PER_ITEM {
                     note(
@@ -194,7 +194,7 @@ fn plans_of_many_promises_have_their_golden_digests() {
             }
             for memory in [500, 1 << 20, 1 << 34] {
                 RATES.iter().for_each(|&rate| {
-                    note(&mut largest, &asked.clone().false_positive_rate(rate).max_memory(memory))
+                    note(&mut largest, &asked.clone().false_positive_rate(rate).max_memory(memory));
                 });
             }
         }
