@@ -264,6 +264,31 @@ fn rows_of_an_impossible_size_are_refused() {
     }
 }
 
+/// Lines of bins tell in eight bits of their header when they were last written (docs/format.md).
+#[test]
+fn a_filter_with_a_forged_line_of_any_age_can_be_saved_after_every_shift() {
+    const HEADER: usize = 7;
+    const STAMP_AT: u32 = 55;
+    let span = Duration::from_millis(500);
+    let asked = Filter::builder().time_window(span).false_positive_rate(1e-3);
+    for mut filter in
+        [asked.clone().build().unwrap(), asked.capacity(300).layout(Layout::Bins).build().unwrap()]
+    {
+        filter.advance_to(1_000);
+        filter.insert_batch(&(0..300).map(item).collect::<Vec<_>>());
+        for stamp in 0..256 {
+            let mut forged = filter.clone();
+            let header = forged.words()[HEADER] & !(0xff << STAMP_AT) | stamp << STAMP_AT;
+            forged.set_words(HEADER, &[header]).unwrap();
+            for shift in 0..150 {
+                let restored = Filter::from_bytes(&forged.to_bytes());
+                assert!(restored.is_ok_and(|restored| restored == forged), "stamp {stamp}, shift {shift}");
+                forged.advance_to(forged.next_shift_ms().unwrap());
+            }
+        }
+    }
+}
+
 #[test]
 fn forged_bits_after_the_last_part_of_a_segment_are_refused() {
     // 3 parts of 5 bits: 49 bits of the word belong to no part.
