@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use lately::{AgeRange, Clock, Filter, HashFunction, Layout, Overload, Plan, Segment, Statistics, Window};
+use lately::{AgeRange, Clock, Filter, Layout, Overload, Plan, Segment, Statistics, Window};
 
 use crate::numbers::Writer;
 
@@ -77,7 +77,7 @@ pub(crate) fn facts(reply: &mut Writer<'_>, filter: &Filter) {
     reply.count(filter.memory_bytes());
     reply.place(Some(filter.clock()), Clock::ALL);
     // The kind only: the key of a keyed hash is secret.
-    reply.flag(matches!(filter.hash_function(), HashFunction::SipHash13 { .. }));
+    reply.flag(filter.hash_function().is_keyed());
 }
 
 /// The names of settings' values, in the order of the places that plans and options use: lists with commas, one per

@@ -58,6 +58,12 @@ impl fmt::Debug for HashFunction {
 }
 
 impl HashFunction {
+    /// Returns true if it has a secret key.
+    #[must_use]
+    pub const fn is_keyed(&self) -> bool {
+        matches!(self, Self::SipHash13 { .. })
+    }
+
     /// Returns the 64-bit hash of an item.
     #[inline]
     #[must_use]

@@ -75,8 +75,8 @@ fn text(filter: &Filter) -> String {
         let lines = if is_elastic { String::new() } else { format!("{} cache lines, ", plan.cells) };
         listing.line("lines", format!("{lines}{:.1}% full", full * 100.0));
     }
-    let is_keyed = matches!(filter.hash_function(), HashFunction::SipHash13 { .. });
-    let secret = if is_keyed { ", with a secret key: keep the file secret too" } else { "" };
+    let secret =
+        if filter.hash_function().is_keyed() { ", with a secret key: keep the file secret too" } else { "" };
     listing.line("hash", format!("{}{secret}", hash_name(filter)));
     let memory = filter.memory_bytes();
     let most = is_elastic.then(|| {

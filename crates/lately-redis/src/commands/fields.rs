@@ -1,7 +1,7 @@
 //! The fields of a filter and of a plan: their names, and how each is computed, so that one field costs no more than
 //! itself.
 
-use lately::{Filter, HashFunction, Plan, Shape, Window};
+use lately::{Filter, Plan, Shape, Window};
 
 use super::options::overload_word;
 use crate::server::Reply;
@@ -49,7 +49,7 @@ impl Constants {
             shape: filter.shape(),
             items_per_generation: filter.items_per_generation(),
             most_memory_bytes: filter.most_memory_bytes_after(u64::MAX),
-            is_keyed: matches!(filter.hash_function(), HashFunction::SipHash13 { .. }),
+            is_keyed: filter.hash_function().is_keyed(),
         }
     }
 }

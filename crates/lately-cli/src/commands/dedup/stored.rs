@@ -65,7 +65,7 @@ pub(super) fn check_clock(stored: Clock, asked: Clock, path: &Path) -> Result<()
 /// Fails if the hash of a stored filter has no secret key. The filter does not hold its records, so they cannot be hashed
 /// again.
 pub(super) fn check_key(stored: HashFunction, path: &Path) -> Result<(), Failure> {
-    if matches!(stored, HashFunction::SipHash13 { .. }) {
+    if stored.is_keyed() {
         return Ok(());
     }
     Err(Failure::other(format!(
